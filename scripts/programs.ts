@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Holds what `npm run build` left in dist/bin against the promises made for it: one self-contained file, upstream's name,
- * the right first line, no generated models inside, and the exit codes that need no cluster. Counts go to reports/.
+ * the right first line, no generated models inside, the exit codes that need no cluster, and what a hostile client does to their HTTP endpoints
+ * (flood/). Counts go to reports/.
  */
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,6 +12,7 @@ import type { Metafile } from 'esbuild';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
 import { wrongExitCodes } from './exit-codes.ts';
 import { neverReachedModules } from './client-node.ts';
+import { floodPrograms } from './flood/programs.ts';
 import { manifests } from './manifests.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -213,6 +215,12 @@ try {
       );
     }
   }
+  await floodPrograms(join(root, 'dist', 'bin'), (title, found) => {
+    counts[found === undefined ? 'passed' : 'failed'] += 1;
+    process.stdout.write(
+      `${found === undefined ? 'ok' : 'FAILED'} ${title}${found === undefined ? '' : `: ${found}`}\n`,
+    );
+  });
 } finally {
   rmSync(scratch, { recursive: true, force: true });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { renameSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { csiError, hang, serveCsi } from '@csi-sidecars/csi/testing';
 import { until } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
@@ -156,25 +157,32 @@ describe('/healthz', () => {
     expect(await probeCounts(program)).toEqual({ 'a.example.com Canceled': 1 });
   });
 
-  it('[livenessprobe#32] given fifty concurrent requests, then there are fifty connections and calls, and none waits for another', async () => {
-    let running = 0;
-    const all = Promise.withResolvers<void>();
+  it('[livenessprobe#32] given fifty concurrent requests, then one connection and one Probe answer all of them, and the next request gets its own', async () => {
+    let probes = 0;
+    const answered = Promise.withResolvers<void>();
     await using program = await serving({
       args: ['--v=5'],
       driver: namedDriver({
         [probe]: async () => {
-          running += 1;
-          if (running === 50) all.resolve();
-          await all.promise;
+          probes += 1;
+          await answered.promise;
           return {};
         },
       }),
     });
-    const answers = await Promise.all(Array.from({ length: 50 }, () => program.ask()));
-    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200));
+    const clients = await Promise.all(Array.from({ length: 50 }, () => connected(program.port)));
+    // The server knows all connections before the first Probe begins.
+    await Promise.all(clients.map((client) => askOver(client, '/nothing')));
+    const asking = clients.map((client) => askOver(client, '/healthz'));
+    // It arrives after the others.
+    await program.ask('/metrics');
+    answered.resolve();
+    expect(await Promise.all(asking)).toEqual(Array.from({ length: 50 }, () => 'HTTP/1.1 200 OK'));
+    for (const client of clients) client.destroy();
     // One more connection was made at start-up.
-    expect([running, program.host.logged().match(/"Connecting"/g)?.length]).toEqual([50, 51]);
-    expect(await probeCounts(program)).toEqual({ 'a.example.com OK': 50 });
+    expect([probes, program.host.logged().match(/"Connecting"/g)?.length]).toEqual([1, 2]);
+    expect(await program.ask()).toMatchObject({ status: 200 });
+    expect(await probeCounts(program)).toEqual({ 'a.example.com OK': 2 });
   });
 
   it('[livenessprobe#33] given HEAD or POST, then it is answered like GET', async () => {
@@ -230,6 +238,27 @@ describe('metrics', () => {
     expect(await probeCounts(program)).toEqual({});
   });
 });
+
+function connected(port: number): Promise<Socket> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(socket));
+  });
+}
+
+/** Resolves with the status line of the answer. */
+function askOver(socket: Socket, path: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    let answer = '';
+    const read = (chunk: Buffer): void => {
+      answer += chunk.toString();
+      if (!/\r\n\r\n(ok|.*\n)$/.test(answer)) return;
+      socket.off('data', read);
+      resolve(answer.split('\r\n')[0]);
+    };
+    socket.on('data', read);
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  });
+}
 
 /** Waits until the request has arrived and waits for its next attempt, then advances the clock. */
 async function passes({ host }: RunningLivenessprobe, ms: number): Promise<void> {

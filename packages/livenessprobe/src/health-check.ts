@@ -10,7 +10,8 @@
  * | ready is false | 500 | driver responded but is not ready |
  * | ready is true or absent | 200 | ok |
  *
- * Requests share nothing. With a connection that is kept open, a driver whose socket is gone or replaced would be reported as healthy.
+ * No connection is kept for the next check: a driver whose socket is gone or replaced would be reported as healthy. Requests that wait at the
+ * same time share one check (the runtime's `sharedHandler`).
  */
 import { ConnectError, CsiError, type CsiChannel, probe } from '@csi-sidecars/csi';
 import type { Clock, HttpHandler, HttpResponse, Logger } from '@csi-sidecars/runtime';

@@ -10,7 +10,12 @@
  */
 import { connectIdentity, createCallMetrics, getDriverName } from '@csi-sidecars/csi';
 import { type Clock, type HttpRoute, type Logger } from '@csi-sidecars/runtime';
-import { type DiagnosticsServer, metricsRoute, startDiagnosticsServer } from '@csi-sidecars/runtime/internal';
+import {
+  type DiagnosticsServer,
+  metricsRoute,
+  sharedHandler,
+  startDiagnosticsServer,
+} from '@csi-sidecars/runtime/internal';
 import { ExitError, type ProcessHost, exitCodes, orExit } from '@csi-sidecars/sidecar';
 import { healthCheck } from './health-check.ts';
 import { messages } from './messages.ts';
@@ -51,7 +56,7 @@ export async function runLivenessprobe(
 
   await using servers = new AsyncDisposableStack();
   const serve = async (address: string, routes: readonly HttpRoute[]): Promise<DiagnosticsServer> =>
-    servers.use(await startDiagnosticsServer({ address, routes, logger: log }));
+    servers.use(await startDiagnosticsServer({ address, routes, logger: log, clock }));
   const metricsRoutes =
     scraped && place.kind !== 'none'
       ? [metricsRoute(scraped, { path: place.path, startedAtMs: host.startedAtMs })]
@@ -61,7 +66,7 @@ export async function runLivenessprobe(
     await orExit(messages.metricsFailed, () => serve(place.address, metricsRoutes));
   }
   const health = healthCheck({ clock, log, connect }, { driverName, budgetMs: probeTimeoutMs });
-  const healthRoute: HttpRoute = { path: healthPath, methods: 'any', handler: health };
+  const healthRoute: HttpRoute = { path: healthPath, methods: 'any', handler: sharedHandler(health) };
   if (deps.serve !== undefined) {
     deps.serve(healthRoute);
     await untilAborted(signal);

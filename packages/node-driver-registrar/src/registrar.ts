@@ -11,7 +11,12 @@
  */
 import { connectIdentity, connectRegistration, getDriverName, serveRegistration } from '@csi-sidecars/csi';
 import { type Clock, type HttpRoute, type Logger, linkSignals } from '@csi-sidecars/runtime';
-import { type DiagnosticsServer, profilingRoutes, startDiagnosticsServer } from '@csi-sidecars/runtime/internal';
+import {
+  type DiagnosticsServer,
+  profilingRoutes,
+  sharedHandler,
+  startDiagnosticsServer,
+} from '@csi-sidecars/runtime/internal';
 import { exitCodes, orExit } from '@csi-sidecars/sidecar';
 import { type HealthDeps, healthHandler } from './health.ts';
 import { messages } from './messages.ts';
@@ -73,7 +78,8 @@ export async function runRegistrar(
       connectRegistration({ clock, log }, { address, signal: gone });
     const options = { path, driverName: name, timeoutMs: settings.timeoutMs };
     const serve = http === undefined ? deps.serve : (route: HttpRoute) => http.add(route);
-    serve?.({ path: '/healthz', methods: 'any', handler: healthHandler({ files, log, platform, connect }, options) });
+    const health = sharedHandler(healthHandler({ files, log, platform, connect }, options));
+    serve?.({ path: '/healthz', methods: 'any', handler: health });
     const reason = await Promise.race([refused.promise, watching]);
     if (reason === undefined) return exitCodes.success;
     log.error(new Error(reason), messages.refused);
@@ -116,7 +122,7 @@ async function openHttp(
   log.info(0, messages.httpStarting, { endpoint: http.address });
   const routes = http.profiling === 'served' ? profilingRoutes({ clock, argv }) : [];
   return await orExit(messages.httpFailed, () =>
-    startDiagnosticsServer({ address: http.address, routes, logger: log }),
+    startDiagnosticsServer({ address: http.address, routes, logger: log, clock }),
   );
 }
 

@@ -37,6 +37,10 @@ export { createRegistry } from './metrics/registry.ts';
 export { metricsRoute } from './metrics/route.ts';
 export { startDiagnosticsServer } from './diagnostics/diagnostics-server.ts';
 export type { DiagnosticsServer } from './diagnostics/diagnostics-server.ts';
+export { sharedHandler } from './diagnostics/shared-handler.ts';
+export { createConnectionBudget } from './diagnostics/connection-budget.ts';
+export { createHttpConnections } from './diagnostics/http-connections.ts';
+export type { HttpExchange, HttpLimits } from './diagnostics/http-connections.ts';
 export { profilingRoutes } from './diagnostics/profiling.ts';
 // Leader election.
 export { ElectionConfigError } from './lease/election-config.ts';

@@ -6,6 +6,31 @@ import { CORE_SCHEMA, defineScalarTag, dump, DUMP_SCHEMA, load, NOT_RESOLVED } f
 
 export type Format = 'application/json' | 'application/yaml';
 
+/**
+ * A ConversionReview with an object of the largest size that the API server accepts in a request has about 3 MiB. The API server sends JSON
+ * only. Decoded YAML takes ten times the memory and the time.
+ */
+const maxBytes: Readonly<Record<Format, number>> = {
+  'application/json': 4 * 1024 * 1024,
+  'application/yaml': 64 * 1024,
+};
+
+export function maxBodyBytes(contentType: string | undefined): number {
+  return maxBytes[formatOf(contentType) ?? 'application/json'];
+}
+
+/** A member of a group has two to five values in 60 bytes and more. A body of nothing but `{}` would take thirty times its size in memory. */
+const maxValues = 200_000;
+
+/** The beginnings of values that JSON needs, and some more within texts. */
+const beginnings = new Set(Buffer.from('{[,'));
+
+export function hasTooManyValues(body: Buffer): boolean {
+  let values = 0;
+  for (const byte of body) if (beginnings.has(byte)) values += 1;
+  return values > maxValues;
+}
+
 /** Undefined: another type, or one with parameters. */
 export function formatOf(contentType: string | undefined): Format | undefined {
   return contentType === 'application/json' || contentType === 'application/yaml' ? contentType : undefined;

@@ -10,7 +10,6 @@ import { createTestAuthority, freePort, type TestCertificate, until } from '@csi
 import { fakeHost, type FakeHost } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
 import { runWebhookProgram } from './program.ts';
-import { maxBodyBytes } from './server.ts';
 
 const authority = createTestAuthority();
 const issue = (commonName: string): TestCertificate => authority.issue({ commonName, hosts: ['localhost'] });
@@ -77,6 +76,27 @@ function ask(port: number, { path = '/readyz', method = 'GET', headers = {}, bod
     });
     asking.once('error', reject);
     asking.end(body);
+  });
+}
+
+/** Sends the head of a request to convert, without its body. */
+function statusOfHead(port: number, headers: Readonly<Record<string, string>>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const options = {
+      host: 'localhost',
+      port,
+      path: '/convert',
+      method: 'POST',
+      headers,
+      ca: authority.ca,
+      agent: false,
+    };
+    const asking = request(options, (response) => {
+      resolve(response.statusCode);
+      asking.destroy();
+    });
+    asking.once('error', reject);
+    asking.flushHeaders();
   });
 }
 
@@ -164,11 +184,45 @@ it('[snapshot-conversion-webhook#11] given odd clients, then each gets its refus
   await new Promise<void>((resolve) => silent.once('secureConnect', resolve));
   silent.destroy();
   const large = { method: 'POST', path: '/convert', headers: { 'content-type': 'application/json' } };
-  const answer = await ask(port, { ...large, body: Buffer.alloc(maxBodyBytes + 1) }).catch(
+  const answer = await ask(port, { ...large, body: Buffer.alloc(4 * mib + 1) }).catch((error: Error) => error.message);
+  expect([{ status: 413, body: 'the body is too large\n' }, 'write EPIPE', 'read ECONNRESET']).toContainEqual(answer);
+  expect(await ask(port)).toEqual({ status: 200, body: 'ok' });
+});
+
+const mib = 1024 * 1024;
+
+it.each([
+  { given: 'JSON of 4 MiB and one byte', type: 'application/json', length: 4 * mib + 1, status: 413 },
+  { given: 'YAML of 64 KiB and one byte', type: 'application/yaml', length: 64 * 1024 + 1, status: 413 },
+])(
+  '[snapshot-conversion-webhook#13] given $given, then it is refused before any of it is read',
+  async ({ type, length, status }) => {
+    await using webhook = await listening();
+    const headers = { 'content-type': type, 'content-length': String(length) };
+    expect(await statusOfHead(webhook.port, headers)).toBe(status);
+    expect(await ask(webhook.port)).toEqual({ status: 200, body: 'ok' });
+  },
+);
+
+it('[snapshot-conversion-webhook#13] given a body in chunks, when it exceeds 4 MiB, then it is refused', async () => {
+  await using webhook = await listening();
+  const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+  const body = Buffer.alloc(4 * mib + 1, ' ');
+  const answer = await ask(webhook.port, { method: 'POST', path: '/convert', headers, body }).catch(
     (error: Error) => error.message,
   );
   expect([{ status: 413, body: 'the body is too large\n' }, 'write EPIPE', 'read ECONNRESET']).toContainEqual(answer);
-  expect(await ask(port)).toEqual({ status: 200, body: 'ok' });
+  expect(await ask(webhook.port)).toEqual({ status: 200, body: 'ok' });
+});
+
+it.each([
+  { values: 200_001, status: 413 },
+  { values: 199_000, status: 200 },
+])('[snapshot-conversion-webhook#13] given $values values, then the status is $status', async ({ values, status }) => {
+  await using webhook = await listening();
+  const body = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"objects":[0${',0'.repeat(values - 10)}]},"a":[${',0'.repeat(10).slice(1)}]}`;
+  const headers = { 'content-type': 'application/json' };
+  expect((await ask(webhook.port, { method: 'POST', path: '/convert', headers, body })).status).toBe(status);
 });
 
 it.each([

@@ -16,7 +16,11 @@ export function runWebhookProgram(deps: ProcessDeps): Promise<number> {
     if (files.keyFile === '') throw new ExitError(exitCodes.fatal, '--tls-private-key-file must be specified');
     const pair = await orExit('failed to initialize new cert watcher', () => readPair(files), exitCodes.fatal);
     const { port } = values;
-    await using server = await orExit('server stopped', () => startServer({ log }, { port, pair }), exitCodes.fatal);
+    await using server = await orExit(
+      'server stopped',
+      () => startServer({ log, clock: host.clock }, { port, pair }),
+      exitCodes.fatal,
+    );
     log.info(0, 'Listening', { port: server.port });
     const use = server.use.bind(server);
     await watchPair({ clock: host.clock, log }, { ...files, current: pair }, { use, signal });

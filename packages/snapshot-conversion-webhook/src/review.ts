@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A request to /convert and its answer. Pure. */
 import { convert, isObject, type JsonObject } from './convert.ts';
-import { acceptedFormat, decode, encode, type Format, formatOf } from './media.ts';
+import { acceptedFormat, decode, encode, type Format, formatOf, hasTooManyValues } from './media.ts';
 
 export interface ConvertRequest {
   readonly contentType: string | undefined;
@@ -14,6 +14,12 @@ export interface Answer {
   readonly contentType: string;
   readonly body: string;
 }
+
+export const tooLarge: Answer = {
+  status: 413,
+  contentType: 'text/plain; charset=utf-8',
+  body: 'the body is too large\n',
+};
 
 const reviewVersion = 'apiextensions.k8s.io/v1';
 
@@ -29,6 +35,7 @@ export function answerReview(request: ConvertRequest): Answer {
 function answer({ contentType, accept, body }: ConvertRequest): Answer {
   const format = formatOf(contentType);
   if (format === undefined) return refusal(`invalid Content-Type header \`${contentType ?? ''}\``);
+  if (hasTooManyValues(body)) return tooLarge;
   const review = read(body, format);
   if ('failure' in review) return refusal(review.failure);
   const wanted = acceptedFormat(accept);

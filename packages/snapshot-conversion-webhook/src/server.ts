@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The HTTPS server: /convert for the API server, /readyz for kubelet. No request ends the process, whatever it is; slow and silent clients
- * are cut off, and a body has a bound.
+ * The HTTPS server: /convert for the API server, /readyz for kubelet. Every pod of the cluster can connect to it. No request ends the process,
+ * and none keeps the API server waiting: the runtime's HTTP serves one request of a connection at a time and closes slow and silent ones,
+ * and the limits below are what the memory limit of the chart allows, of 192 MiB.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Logger } from '@csi-sidecars/runtime';
+import { createServer, type Server } from 'node:tls';
+import type { Clock, Logger } from '@csi-sidecars/runtime';
+import { createConnectionBudget, createHttpConnections, type HttpExchange } from '@csi-sidecars/runtime/internal';
 import type { Pair } from './certificates.ts';
-import { answerReview } from './review.ts';
+import { maxBodyBytes } from './media.ts';
+import { type Answer, answerReview, tooLarge } from './review.ts';
 
 export interface ConversionServer extends AsyncDisposable {
   readonly port: number;
@@ -16,33 +18,28 @@ export interface ConversionServer extends AsyncDisposable {
   use(pair: Pair): void;
 }
 
-/** Upstream's read, write and idle timeouts. */
-const limits = {
-  headersTimeout: 10_000,
-  requestTimeout: 10_000,
-  keepAliveTimeout: 15_000,
-  connectionsCheckingInterval: 1_000,
-};
-const handshakeTimeoutMs = 10_000;
-const writeTimeoutMs = 10_000;
-/** A list of thousands of objects is a few MiB. */
-export const maxBodyBytes: number = 64 * 1024 * 1024;
+/** A few are enough for the API servers and kubelet. The bytes are those of bodies and answers, beside the largest. */
+const limits = { connections: 64, bytes: 4 * 1024 * 1024, silenceMs: 10_000 };
+const handshakeTimeout = 10_000;
+/** Those in their handshake included. */
+const maxSockets = 128;
 
 /** Listens on all addresses; rejects when that is not possible. */
 export async function startServer(
-  { log }: { readonly log: Logger },
+  { log, clock }: { readonly log: Logger; readonly clock: Clock },
   { port, pair }: { readonly port: number; readonly pair: Pair },
 ): Promise<ConversionServer> {
-  const server = createServer(
-    { ...limits, handshakeTimeout: handshakeTimeoutMs, ...pair, minVersion: 'TLSv1.2' },
-    (request, response) => {
-      response.setTimeout(limits.requestTimeout + writeTimeoutMs, () => response.destroy());
-      serve(request, response).catch((error: unknown) => {
-        log.error(error, 'request failed');
-        response.destroy();
-      });
-    },
-  );
+  const connections = createHttpConnections({ clock }, limits, async (exchange) => {
+    try {
+      await serve(exchange);
+    } catch (error) {
+      // A client that is gone rejects as well.
+      if (!exchange.request.destroyed) log.error(error, 'request failed');
+      throw error;
+    }
+  });
+  const options = { ...pair, minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'], handshakeTimeout } as const;
+  const server = createServer(options, connections.accept);
   const sockets = openSockets(server);
   await listen(server, port);
   server.on('error', (error) => log.error(error, 'server failed'));
@@ -62,9 +59,19 @@ export async function startServer(
 /** The server itself knows a connection only after its handshake, and would wait at its end for a client that goes on with it, or never does. */
 function openSockets(server: Server): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
+  const budget = createConnectionBudget({ connections: maxSockets, bytes: Infinity });
   server.on('connection', (socket: Socket) => {
+    const { remoteAddress: address } = socket;
+    const close = (): void => {
+      socket.destroy();
+    };
+    const connection = { address, held: undefined, close };
     sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+    socket.once('close', () => {
+      sockets.delete(socket);
+      budget.remove(connection);
+    });
+    budget.add(connection);
   });
   return sockets;
 }
@@ -79,41 +86,22 @@ async function listen(server: Server, port: number): Promise<void> {
   });
 }
 
-async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const [path = ''] = (request.url ?? '').split('?');
+async function serve(exchange: HttpExchange): Promise<void> {
+  const { url = '', headers } = exchange.request;
+  const [path = ''] = url.split('?');
   switch (path) {
     case '/readyz':
-      return send(response, { status: 200, contentType: 'text/plain; charset=utf-8', body: 'ok' });
+      return send(exchange, { status: 200, contentType: 'text/plain; charset=utf-8', body: 'ok' });
     case '/convert': {
-      const body = await bodyOf(request);
-      if (body === 'too large') {
-        return send(response, {
-          status: 413,
-          contentType: 'text/plain; charset=utf-8',
-          body: 'the body is too large\n',
-        });
-      }
-      const { 'content-type': contentType, accept } = request.headers;
-      return send(response, answerReview({ contentType, accept, body }));
+      const { 'content-type': contentType, accept } = headers;
+      const body = await exchange.body(maxBodyBytes(contentType));
+      return send(exchange, body === 'too large' ? tooLarge : answerReview({ contentType, accept, body }));
     }
     default:
-      return send(response, { status: 404, contentType: 'text/plain; charset=utf-8', body: '404 page not found\n' });
+      return send(exchange, { status: 404, contentType: 'text/plain; charset=utf-8', body: '404 page not found\n' });
   }
 }
 
-async function bodyOf(request: IncomingMessage): Promise<Buffer | 'too large'> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxBodyBytes) return 'too large';
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-function send(response: ServerResponse, { status, contentType, body }: ReturnType<typeof answerReview>): void {
-  const bytes = Buffer.from(body);
-  response.writeHead(status, { 'content-type': contentType, 'content-length': bytes.length });
-  response.end(bytes);
+function send(exchange: HttpExchange, { status, contentType, body }: Answer): void {
+  exchange.send({ status, headers: { 'content-type': contentType }, body: Buffer.from(body) });
 }

@@ -32,7 +32,7 @@ export function listen(
   const isProfiled = plan.sidecars.some(({ values: own }) => own['enable-pprof'] === true);
   return orExit('Failed to start HTTP server', () =>
     serveDiagnostics(
-      { logger: log, metrics, logWriter: stderr },
+      { clock, logger: log, metrics, logWriter: stderr },
       {
         address,
         metricsPath: values['metrics-path'],

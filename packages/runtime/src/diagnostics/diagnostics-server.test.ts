@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { FakeClock, recordingLogger, settle } from '../../testing/index.ts';
+import { systemClock } from '../clock/system-clock.ts';
 import { startDiagnosticsServer, type DiagnosticsServer, type HttpRoute } from './diagnostics-server.ts';
 import { parseListenAddress, toListenOptions } from './listen-address.ts';
 import { profilingRoutes } from './profiling.ts';
@@ -16,7 +17,7 @@ afterEach(async () => {
 
 async function serve(routes: readonly HttpRoute[], address = '127.0.0.1:0') {
   const logger = recordingLogger();
-  const server = await startDiagnosticsServer({ address, routes, logger });
+  const server = await startDiagnosticsServer({ address, routes, logger, clock: systemClock() });
   servers.push(server);
   return { server, logger, port: server.port };
 }
@@ -248,7 +249,7 @@ describe('routes', () => {
         throw new Error('no log');
       },
     };
-    const server = await startDiagnosticsServer({ address: '127.0.0.1:0', routes, logger });
+    const server = await startDiagnosticsServer({ address: '127.0.0.1:0', routes, logger, clock: systemClock() });
     servers.push(server);
     expect((await ask(server.port, '/broken').catch((error: NodeJS.ErrnoException) => error.code)) as unknown).toBe(
       'ECONNRESET',

@@ -3,15 +3,16 @@
  * The HTTP server for metrics, health and profiles: plain HTTP, no authentication, served by leaders and standbys alike.
  *
  * Guarantees: no request ends the process, whatever its target (one that is no URL is a 400) and whatever the handler throws
- * (a 500 and a log line); slow clients are cut off; responses are compressed for clients that accept it; closing does not
- * wait for running requests. Routes may be added while it runs.
+ * (a 500 and a log line); no client keeps others waiting, whatever it sends and does not read; responses are compressed for clients that
+ * accept it; closing does not wait for running requests. Routes may be added while it runs.
  *
- * Not here: what is served. Handlers are passed in; those for profiles are in profiling.ts.
+ * Not here: what is served, which is passed in (profiles are in profiling.ts), and the limits of connections (http-connections.ts).
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { promisify } from 'node:util';
 import type { Logger } from '../log/logger.ts';
+import { createHttpConnections, type HttpClock, type HttpExchange, type HttpLimits } from './http-connections.ts';
 import { parseListenAddress, toListenOptions } from './listen-address.ts';
 
 export interface HttpRequest {
@@ -44,6 +45,7 @@ export interface DiagnosticsServerOptions {
   readonly address: string;
   readonly routes: readonly HttpRoute[];
   readonly logger: Logger;
+  readonly clock: HttpClock;
 }
 
 export interface DiagnosticsServer extends AsyncDisposable {
@@ -54,41 +56,35 @@ export interface DiagnosticsServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const headersTimeoutMs = 10_000;
-const requestTimeoutMs = 60_000;
+/** Kubelet and a few scrapers have one connection each. A page of metrics rarely exceeds 1 MiB. */
+const limits: HttpLimits = { connections: 64, bytes: 8 * 1024 * 1024, silenceMs: 10_000 };
 /** Below, compression costs more than it saves. */
 const compressFromBytes = 1024;
 
 /** Listens; rejects with the address in the message when that is not possible. */
 export async function startDiagnosticsServer(options: DiagnosticsServerOptions): Promise<DiagnosticsServer> {
-  const { address, logger } = options;
+  const { address, logger, clock } = options;
   const routes = new Map(options.routes.map((route) => [route.path, route]));
   const closing = new AbortController();
-  const server = createServer(
-    { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
-    (request, response) => {
-      // Only a failure to report a failure arrives here.
-      answer(request, response).catch(() => response.destroy());
-    },
-  );
+  const connections = createHttpConnections({ clock }, limits, answer);
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, connections.accept);
   await listen(server, address);
   server.on('error', (error) => logger.error(error, 'HTTP server failed', { address }));
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function answer(exchange: HttpExchange): Promise<void> {
     const gone = new AbortController();
     const leave = (): void => gone.abort(new Error('the request has ended'));
     closing.signal.addEventListener('abort', leave, { once: true });
-    response.once('close', leave);
-    const { method = 'GET', url: target = '/' } = request;
+    exchange.response.once('close', leave);
+    const { method = 'GET', url: target = '/' } = exchange.request;
     try {
       const result = await respond({ method, target, signal: gone.signal });
-      if (!gone.signal.aborted) await send(result, { request, response });
+      if (!gone.signal.aborted) await send(result, exchange);
     } catch (error) {
       if (gone.signal.aborted) return;
       // Without the query, which may carry what a client should have kept secret.
       logger.error(error, 'HTTP handler failed', { method, path: parseTarget(target)?.pathname });
-      if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain; charset=utf-8' });
-      response.end('internal server error\n');
+      await send({ status: 500, body: 'internal server error\n' }, exchange);
     } finally {
       closing.signal.removeEventListener('abort', leave);
     }
@@ -107,7 +103,7 @@ export async function startDiagnosticsServer(options: DiagnosticsServerOptions):
   const close = async (): Promise<void> => {
     closing.abort();
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    server.closeAllConnections();
+    connections.close();
     await closed;
   };
   return {
@@ -152,23 +148,30 @@ function routeFor(routes: ReadonlyMap<string, HttpRoute>, path: string): HttpRou
   return subtrees.sort((a, b) => b.path.length - a.path.length)[0];
 }
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+/** Bodies of responses that several requests get, so that they are in memory once, and compressed once. */
+const bodies = new WeakMap<HttpResponse, { plain?: Uint8Array; compressed?: Promise<Uint8Array> }>();
+
+async function send(result: HttpResponse, exchange: HttpExchange): Promise<void> {
+  const { status, body } = result;
+  const shared = bodies.get(result) ?? {};
+  bodies.set(result, shared);
+  const plain = (shared.plain ??= typeof body === 'string' ? Buffer.from(body) : body);
+  const headers = { 'content-type': 'text/plain; charset=utf-8', ...result.headers };
+  if (plain.length < compressFromBytes || !acceptsGzip(exchange.request)) {
+    return exchange.send({ status, headers, body: plain });
+  }
+  const compressed = await (shared.compressed ??= compress(plain));
+  exchange.send({
+    status,
+    headers: { ...headers, 'content-encoding': 'gzip', vary: 'accept-encoding' },
+    body: compressed,
+  });
 }
 
-async function send(result: HttpResponse, { request, response }: Exchange): Promise<void> {
-  let body = typeof result.body === 'string' ? Buffer.from(result.body) : result.body;
-  const headers: Record<string, string> = { 'content-type': 'text/plain; charset=utf-8', ...result.headers };
-  if (body.length >= compressFromBytes && acceptsGzip(request)) {
-    // Loaded for the first large answer: health checks never have one.
-    const { gzip } = await import('node:zlib');
-    body = await promisify(gzip)(body);
-    headers['content-encoding'] = 'gzip';
-    headers['vary'] = 'accept-encoding';
-  }
-  response.writeHead(result.status, { ...headers, 'content-length': body.length });
-  response.end(request.method === 'HEAD' ? undefined : body);
+/** Loaded for the first large answer: health checks never have one. */
+async function compress(body: Uint8Array): Promise<Uint8Array> {
+  const { gzip } = await import('node:zlib');
+  return await promisify(gzip)(body);
 }
 
 function acceptsGzip(request: IncomingMessage): boolean {

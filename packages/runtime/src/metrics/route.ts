@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The page that Prometheus reads, with the families of the process beside the program's own. */
 import type { HttpRoute } from '../diagnostics/diagnostics-server.ts';
+import { sharedHandler } from '../diagnostics/shared-handler.ts';
 import type { ScrapedMetrics } from './metrics.ts';
 import { registerProcessMetrics, registerStartTime } from './process-metrics.ts';
 
@@ -21,5 +22,5 @@ export function metricsRoute(
     'content-type': 'text/plain; version=0.0.4; charset=utf-8',
     'process-start-time-unix': String(Math.floor(startedAtMs / 1000)),
   };
-  return { path, handler: async () => ({ status: 200, headers, body: await metrics.text() }) };
+  return { path, handler: sharedHandler(async () => ({ status: 200, headers, body: await metrics.text() })) };
 }

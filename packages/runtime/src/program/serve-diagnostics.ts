@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The HTTP server of a controller: the page that Prometheus reads, beside the routes of the program. */
+import type { HttpClock } from '../diagnostics/http-connections.ts';
 import { type DiagnosticsServer, type HttpRoute, startDiagnosticsServer } from '../diagnostics/diagnostics-server.ts';
 import type { LineWriter } from '../log/line-writer.ts';
 import type { Logger } from '../log/logger.ts';
@@ -8,6 +9,7 @@ import type { ScrapedMetrics } from '../metrics/metrics.ts';
 import { metricsRoute } from '../metrics/route.ts';
 
 export interface ServeDeps {
+  readonly clock: HttpClock;
   readonly logger: Logger;
   readonly metrics: ScrapedMetrics;
   readonly logWriter: Pick<LineWriter, 'dropped'>;
@@ -30,14 +32,14 @@ export interface ServeOptions {
 
 /** Rejects when the address cannot be listened on. */
 export async function serveDiagnostics(
-  { logger, metrics, logWriter }: ServeDeps,
+  { clock, logger, metrics, logWriter }: ServeDeps,
   { address, metricsPath, startedAtMs, droppedLinesMetric, routes }: ServeOptions,
 ): Promise<DiagnosticsServer> {
   const page =
     droppedLinesMetric === undefined
       ? metricsRoute(metrics, { path: metricsPath, startedAtMs, processMetrics: 'start' })
       : countedPage({ metrics, logWriter }, { path: metricsPath, startedAtMs, droppedLinesMetric });
-  const server = await startDiagnosticsServer({ address, routes: [page, ...routes], logger });
+  const server = await startDiagnosticsServer({ address, routes: [page, ...routes], logger, clock });
   logger.info(0, 'ServeMux listening', { address });
   return server;
 }

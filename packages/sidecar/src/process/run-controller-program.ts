@@ -185,7 +185,7 @@ function listen<V extends ControllerValues, G extends string, Opened>(
     'Failed to start HTTP server',
     () =>
       serveDiagnostics(
-        { logger: log, metrics, logWriter: stderr },
+        { clock, logger: log, metrics, logWriter: stderr },
         {
           address,
           metricsPath: values['metrics-path'],
