@@ -164,7 +164,7 @@ describe.runIf(existsSync(join(repositoryRoot, 'dist/bin/csi-attacher')))('the i
         description: annotations['org.opencontainers.image.description'],
         maintainers: 'The csi-sidecars authors',
         'io.csi-sidecars.upstream.name': 'external-attacher',
-        'io.csi-sidecars.upstream.version': 'v4.12.0',
+        'io.csi-sidecars.upstream.version': 'v4.13.0',
       });
     }
   });

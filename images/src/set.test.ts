@@ -29,14 +29,14 @@ describe('imageSet', () => {
 
   it("given an image with a counterpart upstream, then its further tag begins with upstream's and is never upstream's own", () => {
     expect(imageSet.map((spec) => compatibleTagOf(spec, '0.1.0'))).toEqual([
-      'v6.3.0-0.1.0',
-      'v4.12.0-0.1.0',
+      'v6.4.0-0.1.0',
+      'v4.13.0-0.1.0',
       'v2.3.0-0.1.0',
       'v8.7.0-0.1.0',
       'v8.7.0-0.1.0',
       'v8.7.0-0.1.0',
-      'v2.17.0-0.1.0',
-      'v2.19.0-0.1.0',
+      'v2.18.0-0.1.0',
+      'v2.20.0-0.1.0',
       undefined,
     ]);
   });

@@ -19,11 +19,11 @@ type SingleName = Exclude<ProgramName, typeof combined>;
 const about: Readonly<Record<SingleName, Required<Pick<ImageSpec, 'description' | 'upstream'>>>> = {
   'csi-provisioner': {
     description: 'CSI sidecar that provisions and deletes volumes',
-    upstream: { name: 'external-provisioner', version: 'v6.3.0' },
+    upstream: { name: 'external-provisioner', version: 'v6.4.0' },
   },
   'csi-attacher': {
     description: 'CSI sidecar that attaches volumes to nodes and detaches them',
-    upstream: { name: 'external-attacher', version: 'v4.12.0' },
+    upstream: { name: 'external-attacher', version: 'v4.13.0' },
   },
   'csi-resizer': {
     description: 'CSI sidecar that expands and modifies volumes',
@@ -43,11 +43,11 @@ const about: Readonly<Record<SingleName, Required<Pick<ImageSpec, 'description' 
   },
   'csi-node-driver-registrar': {
     description: 'CSI sidecar that registers a driver with kubelet',
-    upstream: { name: 'node-driver-registrar', version: 'v2.17.0' },
+    upstream: { name: 'node-driver-registrar', version: 'v2.18.0' },
   },
   livenessprobe: {
     description: "CSI sidecar that offers a driver's health over HTTP",
-    upstream: { name: 'livenessprobe', version: 'v2.19.0' },
+    upstream: { name: 'livenessprobe', version: 'v2.20.0' },
   },
 };
 
@@ -73,7 +73,7 @@ export function tagOf(version: string): string {
   return `v${version}`;
 }
 
-/** For tools that read upstream's version from the tag: `v6.3.0-0.1.0` is a version of semver before v6.3.0. */
+/** For tools that read upstream's version from the tag: `v6.4.0-0.1.0` is a version of semver before v6.4.0. */
 export function compatibleTagOf({ upstream }: ImageSpec, version: string): string | undefined {
   return upstream === undefined ? undefined : `${upstream.version}-${version}`;
 }

@@ -16,6 +16,8 @@ const contents = ['volumesnapshots', 'volumesnapshotcontents'];
 const healthMonitor: readonly ChartRule[] = [
   always('', ['persistentvolumes', 'persistentvolumeclaims', 'nodes', 'pods'], reads),
   always('', ['events'], [...reads, 'create', 'patch']),
+  // v0.19.0 writes the health of a volume there, and reads neither nodes nor pods nor events.
+  always('', ['persistentvolumeclaims/status'], ['patch']),
 ];
 
 export const upstreamOnly: Readonly<Record<'snapshotMetadata' | 'healthMonitor', Profiles<ChartRule>>> = {

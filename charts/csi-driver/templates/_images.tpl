@@ -2,14 +2,14 @@
 
 {{/* Container, image and names of ports, by the key below `sidecars`. */}}
 {{- define "csi-driver.programs" -}}
-provisioner: {container: csi-provisioner, image: csi-provisioner, port: prov-metrics, upstreamTag: v6.3.0}
-attacher: {container: csi-attacher, image: csi-attacher, port: attach-metrics, upstreamTag: v4.12.0}
+provisioner: {container: csi-provisioner, image: csi-provisioner, port: prov-metrics, upstreamTag: v6.4.0}
+attacher: {container: csi-attacher, image: csi-attacher, port: attach-metrics, upstreamTag: v4.13.0}
 resizer: {container: csi-resizer, image: csi-resizer, port: resize-metrics, upstreamTag: v2.3.0}
 snapshotter: {container: csi-snapshotter, image: csi-snapshotter, port: snap-metrics, upstreamTag: v8.7.0}
 snapshotMetadata: {container: csi-snapshot-metadata, image: csi-snapshot-metadata, port: snapmeta-http, upstreamOnly: true, upstreamTag: v1.1.0}
-healthMonitor: {container: csi-external-health-monitor-controller, image: csi-external-health-monitor-controller, port: health-metrics, upstreamOnly: true, upstreamTag: v0.18.0}
-livenessProbe: {container: liveness-probe, image: livenessprobe, port: lp-metrics, upstreamTag: v2.19.0}
-nodeDriverRegistrar: {container: node-driver-registrar, image: csi-node-driver-registrar, port: reg-healthz, upstreamTag: v2.17.0}
+healthMonitor: {container: csi-external-health-monitor-controller, image: csi-external-health-monitor-controller, port: health-metrics, upstreamOnly: true, upstreamTag: v0.19.0}
+livenessProbe: {container: liveness-probe, image: livenessprobe, port: lp-metrics, upstreamTag: v2.20.0}
+nodeDriverRegistrar: {container: node-driver-registrar, image: csi-node-driver-registrar, port: reg-healthz, upstreamTag: v2.18.0}
 {{- end -}}
 
 {{/* (dict root repository tag digest): `[global/]repository[:tag|@digest]` */}}

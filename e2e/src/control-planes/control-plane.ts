@@ -31,6 +31,8 @@ export type Capability =
   | 'attachment-error-codes'
   /** A watch can begin with all objects (on by default since Kubernetes 1.34); elsewhere it is refused once, and a list is sent. */
   | 'streaming-lists'
+  /** The status of a bound claim says whether pods use it (on by default since Kubernetes 1.37). */
+  | 'claim-use'
   /** A real kubelet runs pods in containers on this machine and mounts their volumes (`ControlPlane.node`). */
   | 'kubelet'
   /** kubelet and containerd are processes that can be killed and started again (`ControlPlane.components`). */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * `npm run rbac-drift -- [csi-provisioner=v6.3.0 ...]`: compares `rbac/stock` with upstream's files of these releases, or of those that our
+ * `npm run rbac-drift -- [csi-provisioner=v6.4.0 ...]`: compares `rbac/stock` with upstream's files of these releases, or of those that our
  * programs stand in for. Exit code 1 when upstream grants a right that our tables do not have.
  */
 import { readFileSync } from 'node:fs';

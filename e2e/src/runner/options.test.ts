@@ -31,7 +31,7 @@ it.each([
   [['--seed=dice'], 'not a whole number'],
   [['--no-such-thing'], '--no-such-thing'],
   [['--control-plane=sim', '--programs=upstream'], 'protobuf'],
-  [['--kubernetes=ancient'], 'not one of current, oldest'],
+  [['--kubernetes=ancient'], 'not one of current, previous, oldest'],
   [['--control-plane=node', '--kubernetes=oldest'], 'is for --control-plane=local'],
 ])('given %j, then it is refused', (args, text) => {
   expect(() => parseOptions(args, {})).toThrow(text);

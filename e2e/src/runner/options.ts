@@ -32,7 +32,7 @@ const profiles: readonly RbacProfile[] = ['stock', 'minimal'];
 
 export const usage: string = `usage: npm run e2e -- [options]
   --control-plane=NAME   ${controlPlaneNames.join(', ')} (default ${controlPlaneNames[0]})
-  --kubernetes=RELEASE   ${kubernetesReleases.join(' or ')}, with --control-plane=local (default current)
+  --kubernetes=RELEASE   ${kubernetesReleases.join(', ')}, with --control-plane=local (default current)
   --only=P-01,P-02       these scenarios; a prefix such as P- stands for all that begin with it
   --rbac=PROFILE         ${profiles.join(' or ')} (default stock)
   --programs=WHOSE       ${origins.join(' or ')} (default ours, or upstream when UPSTREAM_BIN is set)

@@ -28,6 +28,7 @@ export interface Family {
   readonly name:
     | 'etcd'
     | 'kubernetes'
+    | 'kubernetes-previous'
     | 'kubernetes-oldest'
     | 'containerd'
     | 'csi-sanity'
@@ -106,8 +107,11 @@ const kubernetes: Family = {
   },
 };
 
-/** The oldest minor version that is supported. */
-const oldestKubernetes: Family = { ...kubernetes, name: 'kubernetes-oldest' };
+/** The minor version before the one that the suite runs on, and the oldest that is supported. */
+const olderKubernetes: Readonly<Record<Exclude<KubernetesRelease, 'current'>, Family>> = {
+  previous: { ...kubernetes, name: 'kubernetes-previous' },
+  oldest: { ...kubernetes, name: 'kubernetes-oldest' },
+};
 
 const containerd: Family = {
   name: 'containerd',
@@ -152,12 +156,12 @@ export const catalogue: Readonly<Record<ToolName, Tool>> = {
 };
 
 /** Which Kubernetes a control plane is made of. */
-export const kubernetesReleases = ['current', 'oldest'] as const;
+export const kubernetesReleases = ['current', 'previous', 'oldest'] as const;
 export type KubernetesRelease = (typeof kubernetesReleases)[number];
 
 export function toolOf(name: ToolName, release: KubernetesRelease): Tool {
   const tool = catalogue[name];
-  return release === 'oldest' && tool.family === kubernetes ? { ...tool, family: oldestKubernetes } : tool;
+  return release !== 'current' && tool.family === kubernetes ? { ...tool, family: olderKubernetes[release] } : tool;
 }
 
 export function isToolName(name: string): name is ToolName {
@@ -168,7 +172,7 @@ export function moduleFolder(family: Family): string {
   return join(toolsFolder, family.name);
 }
 
-/** The version that a family's go.mod requires, for example `v1.36.3`. */
+/** The version that a family's go.mod requires, for example `v1.37.2`. */
 export function versionOf(family: Family): string {
   const path = join(moduleFolder(family), 'go.mod');
   for (const line of readFileSync(path, 'utf8').split('\n')) {

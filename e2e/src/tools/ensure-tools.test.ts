@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
-import { catalogue, toolOf, versionOf } from './catalogue.ts';
+import { catalogue, kubernetesReleases, toolOf, versionOf } from './catalogue.ts';
 import { ensureTools, withoutAddresses, type ToolDeps } from './ensure-tools.ts';
 import { locate } from './locate.ts';
 
@@ -130,16 +130,18 @@ describe('catalogue', () => {
   it('given the modules, then each names one version, and Kubernetes is stamped with it', () => {
     const versions = new Set(Object.values(catalogue).map((tool) => versionOf(tool.family)));
     for (const version of versions) expect(version).toMatch(/^v\d+\.\d+\.\d+(?:\+incompatible)?$/);
-    expect(catalogue.kubectl.family.ldflags('v1.36.3')).toContain('gitVersion=v1.36.3');
-    expect(catalogue.kubectl.family.ldflags('v1.36.3')).toContain('gitMinor=36');
+    expect(catalogue.kubectl.family.ldflags('v1.37.2')).toContain('gitVersion=v1.37.2');
+    expect(catalogue.kubectl.family.ldflags('v1.37.2')).toContain('gitMinor=37');
   });
 });
 
-it('given the oldest release, then the programs of Kubernetes are those of another module, and all others are the same', () => {
-  const [current, oldest] = [toolOf('kube-apiserver', 'current'), toolOf('kube-apiserver', 'oldest')];
-  expect(Number(versionOf(oldest.family).split('.')[1])).toBeLessThan(Number(versionOf(current.family).split('.')[1]));
-  expect(locate(oldest, {}).path).not.toBe(locate(current, {}).path);
-  expect(toolOf('etcd', 'oldest')).toBe(toolOf('etcd', 'current'));
+it('given an older release, then the programs of Kubernetes are those of another module, and all others are the same', () => {
+  const tools = kubernetesReleases.map((release) => toolOf('kube-apiserver', release));
+  const minors = tools.map(({ family }) => Number(versionOf(family).split('.')[1]));
+  expect(minors[1]).toBe(minors[0]! - 1);
+  expect(minors[2]).toBeLessThan(minors[1]!);
+  expect(new Set(tools.map((tool) => locate(tool, {}).path)).size).toBe(3);
+  for (const release of kubernetesReleases) expect(toolOf('etcd', release)).toBe(toolOf('etcd', 'current'));
 });
 
 it('given a download error of the compiler, then the address in it is not shown', () => {

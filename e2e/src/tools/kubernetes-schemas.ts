@@ -26,7 +26,7 @@ import type { Schema } from './schemas/json-schema.ts';
 import { othersClusterSchemas, othersSchemas } from './schemas/others.ts';
 
 export interface KubernetesSchemas {
-  /** For example `1.36`. */
+  /** For example `1.37`. */
   readonly minor: string;
   /** With a file for each kind: `deployment-apps-v1.json`. */
   readonly folder: string;
@@ -40,7 +40,7 @@ interface Source {
 
 const module = 'k8s.io/kubernetes';
 
-/** The oldest that the charts accept, the one that the suite runs on, and the newest. */
+/** The oldest that the charts accept, the one before the one that the suite runs on, and that one. */
 const sources: readonly Source[] = [
   { version: 'v1.30.14', sum: 'h1:MrlKXh9uhLIJpyxOeXhcndzRVSvwiV9iJ8NgH8nqPsg=' },
   { version: 'v1.36.3', sum: 'h1:qDQdoMiluAE2Eab6Fa52YV+WjiGz9mZFFoagEA6cI+o=' },

@@ -8,6 +8,7 @@ import { anyMessage, methodsOf } from '../testing/any-message.ts';
 import { codecOf } from '../testing/definitions.ts';
 import csiDescriptor from './gen/csi.json' with { type: 'json' };
 import registrationDescriptor from './gen/plugin-registration.json' with { type: 'json' };
+import type { ListVolumesResponse } from './gen/csi.ts';
 import { nodeCodecOf } from './node-methods.ts';
 
 const descriptor = { nested: { ...csiDescriptor.nested, ...registrationDescriptor.nested } };
@@ -127,6 +128,27 @@ describe('on the wire', () => {
       volume_capability: { block: {}, access_type: 'block' },
     });
     expect(JSON.stringify(replaced)).not.toContain('xfs');
+  });
+
+  it('[csi-spec#2] given answers of a driver for CSI 1.12, when decoded, then the condition of a volume is skipped and its capability is a number', () => {
+    const condition = [0x12, 5, 0x08, 1, 0x12, 1, 0x78];
+    const status = [0x0a, 1, 0x6e, ...condition];
+    const entry = [0x0a, 3, 0x12, 1, 0x76, 0x12, status.length, ...status];
+    const listed = ourCodecOf('/csi.v1.Controller/ListVolumes')!.response.decode(
+      Buffer.from([0x0a, entry.length, ...entry]),
+    ) as ListVolumesResponse;
+    expect(listed.entries.map(({ volume, status: found }) => [volume?.volume_id, found])).toEqual([
+      ['v', { published_node_ids: ['n'] }],
+    ]);
+    const capability = (type: number): Buffer => Buffer.from([0x0a, 4, 0x0a, 2, 0x08, type]);
+    for (const [method, type] of [
+      ['/csi.v1.Controller/ControllerGetCapabilities', 11],
+      ['/csi.v1.Node/NodeGetCapabilities', 4],
+    ] as const) {
+      expect(ourCodecOf(method)!.response.decode(capability(type))).toEqual({
+        capabilities: [{ rpc: { type }, type: 'rpc' }],
+      });
+    }
   });
 
   it('given both members of a oneof, then the last one counts', () => {

@@ -8,7 +8,7 @@ export { driverInfoOf } from './model/driver-info.ts';
 export type {
   Access,
   Attachment,
-  Condition,
+  HealthEntry,
   GroupRecord,
   SnapshotRecord,
   StringMap,

@@ -304,7 +304,7 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
       sidecars: { image: mirror, implementation: 'upstream' },
       features: { capacity: true },
     });
-    expect(container(pod, 'csi-attacher').image).toBe('mirror.example.com/sig-storage/csi-attacher:v4.12.0');
+    expect(container(pod, 'csi-attacher').image).toBe('mirror.example.com/sig-storage/csi-attacher:v4.13.0');
   });
 
   it('given the combined container, then it has all controllers, shared flags once and the others with a prefix', async () => {

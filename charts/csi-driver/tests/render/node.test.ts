@@ -145,8 +145,8 @@ describe.skipIf(!hasHelm)('the node DaemonSet', () => {
     const images = containersOf(pod).map(({ image }) => image);
     expect(images).toEqual([
       'registry.example.com/driver:v1.2.3',
-      'registry.k8s.io/sig-storage/csi-node-driver-registrar:v2.17.0',
-      'registry.k8s.io/sig-storage/livenessprobe:v2.19.0',
+      'registry.k8s.io/sig-storage/csi-node-driver-registrar:v2.18.0',
+      'registry.k8s.io/sig-storage/livenessprobe:v2.20.0',
     ]);
     expect(flagsOf(container(pod, 'node-driver-registrar'))).toMatchObject({
       'csi-address': String.raw`unix://C:\csi\csi.sock`,
@@ -168,8 +168,8 @@ describe.skipIf(!hasHelm)('images on Windows', () => {
     const pod = podOf(one(objects, 'DaemonSet', 'test-csi-driver-node-windows'));
     expect(containersOf(pod).map(({ image }) => image)).toEqual([
       'mirror.example.com/driver-windows:v1.2.3',
-      'mirror.example.com/storage/registrar:v2.17.0',
-      'mirror.example.com/storage/livenessprobe:v2.19.0',
+      'mirror.example.com/storage/registrar:v2.18.0',
+      'mirror.example.com/storage/livenessprobe:v2.20.0',
     ]);
     const same = await renderWith({ driver: { image: { digest } }, node: { windows: { enabled: true } } });
     expect(container(podOf(one(same, 'DaemonSet', 'test-csi-driver-node-windows')), 'csi-driver').image).toBe(

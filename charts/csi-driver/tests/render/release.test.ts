@@ -125,7 +125,7 @@ describe.skipIf(!hasHelm)('charts of a release', () => {
     "given a released chart and upstream's images by %s, then the release's registry and digests are not theirs",
     async (_, sidecars, prefix) => {
       const images = await imagesOf('csi-driver', { sidecars });
-      expect(images).toContain(`${prefix}csi-provisioner:v6.3.0`);
+      expect(images).toContain(`${prefix}csi-provisioner:v6.4.0`);
       expect([...images].filter((image) => image.startsWith(registry))).toEqual([]);
     },
   );

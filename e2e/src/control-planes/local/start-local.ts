@@ -39,13 +39,18 @@ const capabilities: readonly Capability[] = [
   'compaction',
 ];
 
-/** What the oldest release lacks. */
-const newer: readonly Capability[] = [
+/** What not every release has. */
+const newerThanOldest: readonly Capability[] = [
   'attributes-classes',
   'expansion-recovery',
   'attachment-error-codes',
   'streaming-lists',
 ];
+const since: Readonly<Record<KubernetesRelease, readonly Capability[]>> = {
+  oldest: [],
+  previous: newerThanOldest,
+  current: [...newerThanOldest, 'claim-use'],
+};
 
 export interface LocalControlPlane extends ControlPlane {
   /** For one more client with a certificate: a file whose content the API server trusts. */
@@ -85,7 +90,7 @@ export async function startLocal({
   });
   return {
     name: 'local',
-    has: new Set([...capabilities, ...(kubernetes === 'current' ? newer : [])]),
+    has: new Set([...capabilities, ...since[kubernetes]]),
     server: serverUrl(layout),
     caFile: layout.caFile,
     serverPair: layout.server,

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** pkg/kubelet/cm and k8s.io/component-helpers/node/util/sysctl of Kubernetes 1.36. */
+/** pkg/kubelet/cm and k8s.io/component-helpers/node/util/sysctl of Kubernetes 1.37. */
 const changedByKubelet = [
   'vm/overcommit_memory',
   'vm/panic_on_oom',

@@ -13,6 +13,7 @@ import type { ScenarioContext } from '../context.ts';
 import { createClass } from '../provisioner/steps.ts';
 import {
   ask,
+  conditionsOf,
   expandCalls,
   gib,
   makeClass,
@@ -116,7 +117,7 @@ async function assertConsistent(ctx: ScenarioContext, className: string): Promis
   for (const { metadata, spec, status } of items) {
     const volume = volumes.get(spec?.volumeName);
     const found = {
-      conditions: status?.conditions ?? [],
+      conditions: conditionsOf(status),
       capacity: volume?.spec?.capacity?.['storage'],
       className: volume?.spec?.volumeAttributesClassName,
       bytes: String(stored.get(volume?.spec?.csi?.volumeHandle ?? '')?.capacityBytes),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** R-13, R-16: many claims at once, and what each of them costs the API server. */
 import assert from 'node:assert/strict';
-import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
+import { persistentVolumeClaims, type PersistentVolumeClaim, persistentVolumes } from '@csi-sidecars/runtime';
 import { rightOf, tally } from '../../audit/analyse.ts';
 import type { AnnouncedDriverOptions, ScenarioContext } from '../context.ts';
 import { ownRequests } from '../own-requests.ts';
@@ -108,14 +108,21 @@ async function boundClaims(
   const names = Array.from({ length: ctx.many(full) }, (_, index) => `claim-${index}`);
   await Promise.all(names.map((name) => createClaim(ctx, storageClass, { name })));
   await untilEachClaim(ctx, 'is bound', ({ status }) => status?.phase === 'Bound');
+  // A write of others in the middle of ours would be a conflict, and more requests.
+  if (ctx.testRun.has.has('claim-use')) {
+    const isSaid = ({ status }: PersistentVolumeClaim): boolean =>
+      status?.conditions?.some(({ type }) => type === 'Unused') === true;
+    await untilEachClaim(ctx, 'says whether pods use it', isSaid);
+  }
   return names;
 }
 
-/** What kubelet writes when the file system has grown. */
+/** What kubelet writes when the file system has grown. Conditions of others stay, or their writers would write again, in the middle of ours. */
 async function finishOnNode({ api, namespace }: ScenarioContext, name: string): Promise<void> {
-  const status = { capacity: { storage: '2Gi' }, allocatedResourceStatuses: null, conditions: null };
+  const conditions = [{ type: 'FileSystemResizePending', $patch: 'delete' }];
+  const status = { capacity: { storage: '2Gi' }, allocatedResourceStatuses: null, conditions };
   const target = { resource: persistentVolumeClaims, ref: { namespace, name } };
-  await api.patch(target, { type: 'merge', body: { status } }, { subresource: 'status' });
+  await api.patch(target, { type: 'strategic', body: { status } }, { subresource: 'status' });
 }
 
 function assertOneCallEach(

@@ -5,7 +5,16 @@ import { persistentVolumes, type PersistentVolumeClaim } from '@csi-sidecars/run
 import type { ScenarioContext } from '../context.ts';
 import { untilEvent } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
-import { claimOf, makeClass, makeClassOf, modifyCalls, readyToGrow, untilStatus, wantClass } from './steps.ts';
+import {
+  claimOf,
+  conditionsOf,
+  makeClass,
+  makeClassOf,
+  modifyCalls,
+  readyToGrow,
+  untilStatus,
+  wantClass,
+} from './steps.ts';
 
 const method = 'ControllerModifyVolume';
 const needs = ['driver-journal', 'driver-settings'] as const;
@@ -18,7 +27,7 @@ async function untilClass(ctx: ScenarioContext, name: string): Promise<Persisten
   );
   const volume = await ctx.api.get(persistentVolumes, { name: claim.spec?.volumeName ?? '' });
   assert.equal(volume.spec?.volumeAttributesClassName, name);
-  assert.deepEqual(claim.status?.conditions ?? [], []);
+  assert.deepEqual(conditionsOf(claim.status), []);
   return claim;
 }
 

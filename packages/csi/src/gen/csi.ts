@@ -14,6 +14,21 @@ export type VolumeCapability_AccessMode_Mode =
   | number;
 
 /** A number is a value this version does not know. */
+export type VolumeHealthErrorType =
+  | 'UNKNOWN_VOLUME_HEALTH_TYPE'
+  | 'DEGRADED'
+  | 'INACCESSIBLE'
+  | 'DATA_LOSS'
+  | number;
+
+/** A number is a value this version does not know. */
+export type StorageHealthErrorType =
+  | 'UNKNOWN_STORAGE_HEALTH_ERROR_TYPE'
+  | 'STORAGE_DEGRADED'
+  | 'STORAGE_UNREACHABLE'
+  | number;
+
+/** A number is a value this version does not know. */
 export type VolumeUsage_Unit =
   | 'UNKNOWN'
   | 'BYTES'
@@ -34,6 +49,7 @@ export type PluginCapability_Service_Type =
   | 'VOLUME_ACCESSIBILITY_CONSTRAINTS'
   | 'GROUP_CONTROLLER_SERVICE'
   | 'SNAPSHOT_METADATA_SERVICE'
+  | 'SNAPSHOT_ACCESSIBILITY_CONSTRAINTS'
   | number;
 
 /** A number is a value this version does not know. */
@@ -56,11 +72,12 @@ export type ControllerServiceCapability_RPC_Type =
   | 'PUBLISH_READONLY'
   | 'EXPAND_VOLUME'
   | 'LIST_VOLUMES_PUBLISHED_NODES'
-  | 'VOLUME_CONDITION'
   | 'GET_VOLUME'
   | 'SINGLE_NODE_MULTI_WRITER'
   | 'MODIFY_VOLUME'
   | 'GET_SNAPSHOT'
+  | 'GET_VOLUME_HEALTH'
+  | 'LIST_VOLUME_HEALTH'
   | number;
 
 /** A number is a value this version does not know. */
@@ -69,9 +86,10 @@ export type NodeServiceCapability_RPC_Type =
   | 'STAGE_UNSTAGE_VOLUME'
   | 'GET_VOLUME_STATS'
   | 'EXPAND_VOLUME'
-  | 'VOLUME_CONDITION'
   | 'SINGLE_NODE_MULTI_WRITER'
   | 'VOLUME_MOUNT_GROUP'
+  | 'GET_VOLUME_HEALTH'
+  | 'GET_STORAGE_HEALTH'
   | number;
 
 /** A number is a value this version does not know. */
@@ -195,6 +213,7 @@ export interface Snapshot {
   readonly creation_time: Timestamp | null;
   readonly ready_to_use: boolean;
   readonly group_snapshot_id: string;
+  readonly accessible_topology: readonly Topology[];
 }
 
 export interface SnapshotInput {
@@ -204,6 +223,7 @@ export interface SnapshotInput {
   readonly creation_time?: TimestampInput | null | undefined;
   readonly ready_to_use?: boolean | undefined;
   readonly group_snapshot_id?: string | undefined;
+  readonly accessible_topology?: readonly TopologyInput[] | undefined;
 }
 
 export interface VolumeGroupSnapshot {
@@ -220,13 +240,25 @@ export interface VolumeGroupSnapshotInput {
   readonly ready_to_use?: boolean | undefined;
 }
 
-export interface VolumeCondition {
-  readonly abnormal: boolean;
+export interface VolumeHealth {
+  readonly volume_id: string;
+  readonly health_statuses: readonly VolumeHealth_VolumeHealthEntry[];
+}
+
+export interface VolumeHealthInput {
+  readonly volume_id?: string | undefined;
+  readonly health_statuses?: readonly VolumeHealth_VolumeHealthEntryInput[] | undefined;
+}
+
+export interface VolumeHealth_VolumeHealthEntry {
+  readonly status: VolumeHealthErrorType;
+  readonly reason: string;
   readonly message: string;
 }
 
-export interface VolumeConditionInput {
-  readonly abnormal?: boolean | undefined;
+export interface VolumeHealth_VolumeHealthEntryInput {
+  readonly status?: VolumeHealthErrorType | undefined;
+  readonly reason?: string | undefined;
   readonly message?: string | undefined;
 }
 
@@ -522,12 +554,10 @@ export interface ListVolumesResponseInput {
 
 export interface ListVolumesResponse_VolumeStatus {
   readonly published_node_ids: readonly string[];
-  readonly volume_condition: VolumeCondition | null;
 }
 
 export interface ListVolumesResponse_VolumeStatusInput {
   readonly published_node_ids?: readonly string[] | undefined;
-  readonly volume_condition?: VolumeConditionInput | null | undefined;
 }
 
 export interface ListVolumesResponse_Entry {
@@ -560,12 +590,10 @@ export interface ControllerGetVolumeResponseInput {
 
 export interface ControllerGetVolumeResponse_VolumeStatus {
   readonly published_node_ids: readonly string[];
-  readonly volume_condition: VolumeCondition | null;
 }
 
 export interface ControllerGetVolumeResponse_VolumeStatusInput {
   readonly published_node_ids?: readonly string[] | undefined;
-  readonly volume_condition?: VolumeConditionInput | null | undefined;
 }
 
 export interface ControllerModifyVolumeRequest {
@@ -644,11 +672,52 @@ export interface ControllerExpandVolumeResponseInput {
   readonly node_expansion_required?: boolean | undefined;
 }
 
+export interface ControllerListVolumeHealthRequest {
+  readonly max_entries: number;
+  readonly starting_token: string;
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+export interface ControllerListVolumeHealthRequestInput {
+  readonly max_entries?: number | undefined;
+  readonly starting_token?: string | undefined;
+  readonly secrets?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface ControllerListVolumeHealthResponse {
+  readonly entries: readonly VolumeHealth[];
+  readonly next_token: string;
+}
+
+export interface ControllerListVolumeHealthResponseInput {
+  readonly entries?: readonly VolumeHealthInput[] | undefined;
+  readonly next_token?: string | undefined;
+}
+
+export interface ControllerGetVolumeHealthRequest {
+  readonly volume_id: string;
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+export interface ControllerGetVolumeHealthRequestInput {
+  readonly volume_id?: string | undefined;
+  readonly secrets?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface ControllerGetVolumeHealthResponse {
+  readonly volume_health: VolumeHealth | null;
+}
+
+export interface ControllerGetVolumeHealthResponseInput {
+  readonly volume_health?: VolumeHealthInput | null | undefined;
+}
+
 export interface CreateSnapshotRequest {
   readonly source_volume_id: string;
   readonly name: string;
   readonly secrets: Readonly<Record<string, string>>;
   readonly parameters: Readonly<Record<string, string>>;
+  readonly accessibility_requirements: TopologyRequirement | null;
 }
 
 export interface CreateSnapshotRequestInput {
@@ -656,6 +725,7 @@ export interface CreateSnapshotRequestInput {
   readonly name?: string | undefined;
   readonly secrets?: Readonly<Record<string, string>> | undefined;
   readonly parameters?: Readonly<Record<string, string>> | undefined;
+  readonly accessibility_requirements?: TopologyRequirementInput | null | undefined;
 }
 
 export interface CreateSnapshotResponse {
@@ -946,12 +1016,10 @@ export interface NodeGetVolumeStatsRequestInput {
 
 export interface NodeGetVolumeStatsResponse {
   readonly usage: readonly VolumeUsage[];
-  readonly volume_condition: VolumeCondition | null;
 }
 
 export interface NodeGetVolumeStatsResponseInput {
   readonly usage?: readonly VolumeUsageInput[] | undefined;
-  readonly volume_condition?: VolumeConditionInput | null | undefined;
 }
 
 export interface NodeExpandVolumeRequest {
@@ -1006,6 +1074,56 @@ export interface NodeGetInfoResponseInput {
   readonly node_id?: string | undefined;
   readonly max_volumes_per_node?: string | undefined;
   readonly accessible_topology?: TopologyInput | null | undefined;
+}
+
+export interface NodeGetVolumeHealthRequest {
+  readonly volume_id: string;
+  readonly volume_publish_path: string;
+  readonly staging_target_path: string;
+}
+
+export interface NodeGetVolumeHealthRequestInput {
+  readonly volume_id?: string | undefined;
+  readonly volume_publish_path?: string | undefined;
+  readonly staging_target_path?: string | undefined;
+}
+
+export interface NodeGetVolumeHealthResponse {
+  readonly volume_health: VolumeHealth | null;
+}
+
+export interface NodeGetVolumeHealthResponseInput {
+  readonly volume_health?: VolumeHealthInput | null | undefined;
+}
+
+export interface NodeGetStorageHealthRequest {
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+export interface NodeGetStorageHealthRequestInput {
+  readonly secrets?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface NodeGetStorageHealthResponse {
+  readonly backend_health: readonly NodeGetStorageHealthResponse_StorageBackendHealth[];
+}
+
+export interface NodeGetStorageHealthResponseInput {
+  readonly backend_health?: readonly NodeGetStorageHealthResponse_StorageBackendHealthInput[] | undefined;
+}
+
+export interface NodeGetStorageHealthResponse_StorageBackendHealth {
+  readonly status: StorageHealthErrorType;
+  readonly reason: string;
+  readonly message: string;
+  readonly volume_capability: VolumeCapability | null;
+}
+
+export interface NodeGetStorageHealthResponse_StorageBackendHealthInput {
+  readonly status?: StorageHealthErrorType | undefined;
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
+  readonly volume_capability?: VolumeCapabilityInput | null | undefined;
 }
 
 export interface Timestamp {
@@ -1144,6 +1262,18 @@ export interface Methods {
     readonly decodedRequest: ControllerModifyVolumeRequest;
     readonly responseInput: ControllerModifyVolumeResponseInput;
   };
+  readonly '/csi.v1.Controller/ControllerListVolumeHealth': {
+    readonly request: ControllerListVolumeHealthRequestInput;
+    readonly response: ControllerListVolumeHealthResponse;
+    readonly decodedRequest: ControllerListVolumeHealthRequest;
+    readonly responseInput: ControllerListVolumeHealthResponseInput;
+  };
+  readonly '/csi.v1.Controller/ControllerGetVolumeHealth': {
+    readonly request: ControllerGetVolumeHealthRequestInput;
+    readonly response: ControllerGetVolumeHealthResponse;
+    readonly decodedRequest: ControllerGetVolumeHealthRequest;
+    readonly responseInput: ControllerGetVolumeHealthResponseInput;
+  };
   readonly '/csi.v1.GroupController/GroupControllerGetCapabilities': {
     readonly request: GroupControllerGetCapabilitiesRequestInput;
     readonly response: GroupControllerGetCapabilitiesResponse;
@@ -1215,5 +1345,17 @@ export interface Methods {
     readonly response: NodeGetInfoResponse;
     readonly decodedRequest: NodeGetInfoRequest;
     readonly responseInput: NodeGetInfoResponseInput;
+  };
+  readonly '/csi.v1.Node/NodeGetVolumeHealth': {
+    readonly request: NodeGetVolumeHealthRequestInput;
+    readonly response: NodeGetVolumeHealthResponse;
+    readonly decodedRequest: NodeGetVolumeHealthRequest;
+    readonly responseInput: NodeGetVolumeHealthResponseInput;
+  };
+  readonly '/csi.v1.Node/NodeGetStorageHealth': {
+    readonly request: NodeGetStorageHealthRequestInput;
+    readonly response: NodeGetStorageHealthResponse;
+    readonly decodedRequest: NodeGetStorageHealthRequest;
+    readonly responseInput: NodeGetStorageHealthResponseInput;
   };
 }

@@ -145,11 +145,30 @@ describe('values that are not messages', () => {
   });
 });
 
+it('given what CSI 1.13 has added, then health and topology are printed, and a removed field of an older driver is not', () => {
+  const health_statuses = [{ status: 'DATA_LOSS', reason: 'DiskGone', message: 'm' }];
+  expect(
+    csi.response('/csi.v1.Controller/ControllerGetVolumeHealth', {
+      volume_health: { volume_id: 'v', health_statuses },
+    }),
+  ).toBe(
+    '{"volume_health":{"health_statuses":[{"message":"m","reason":"DiskGone","status":"DATA_LOSS"}],"volume_id":"v"}}',
+  );
+  const accessible_topology = [{ segments: { zone: 'a' } }];
+  expect(csi.response('/csi.v1.Controller/CreateSnapshot', { snapshot: { accessible_topology } })).toBe(
+    '{"snapshot":{"accessible_topology":[{"segments":{"zone":"a"}}]}}',
+  );
+  const status = { published_node_ids: ['n'], volume_condition: { abnormal: true, message: 'm' } };
+  expect(csi.response('/csi.v1.Controller/ListVolumes', { entries: [{ status }] })).toBe(
+    '{"entries":[{"status":{"published_node_ids":["n"]}}]}',
+  );
+});
+
 describe('declared secrets', () => {
   it('given every message of CSI, then each field called secrets is stripped', () => {
     const messages = Object.entries(csiDescriptor.nested.csi.nested.v1.nested as Record<string, Descriptor>);
     const carrying = messages.filter(([, { fields }]) => fields !== undefined && 'secrets' in fields);
-    expect(carrying).toHaveLength(19);
+    expect(carrying).toHaveLength(22);
     for (const [name] of carrying) {
       expect(csi.message(`csi.v1.${name}`, { secrets: { a: 'hidden' } }), name).toBe('{"secrets":"***stripped***"}');
     }

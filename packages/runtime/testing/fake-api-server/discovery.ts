@@ -4,8 +4,8 @@ import { groupVersion, type ResourceType } from './resource-type.ts';
 
 export const version = {
   major: '1',
-  minor: '36',
-  gitVersion: 'v1.36.0',
+  minor: '37',
+  gitVersion: 'v1.37.0',
   gitCommit: '',
   gitTreeState: 'clean',
   buildDate: '1970-01-01T00:00:00Z',

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Names of the generic API server's feature gates (Kubernetes 1.36). A manifest that sets one must still start. */
+/** Names of the generic API server's feature gates (Kubernetes 1.36 and 1.37). A manifest that sets one must still start. */
 export const apiServerGates: ReadonlySet<string> = new Set([
   'APIResponseCompression',
   'APIServerIdentity',
   'APIServerTracing',
+  'APIServerWebhookAuthenticationToken',
   'APIServingWithRoutine',
   'AggregatedDiscoveryRemoveBetaType',
   'AllowParsingUserUIDFromCertAuth',
@@ -14,12 +15,15 @@ export const apiServerGates: ReadonlySet<string> = new Set([
   'CBORServingAndStorage',
   'ConcurrentWatchObjectDecode',
   'ConsistentListFromCache',
+  'ConsistentListFromCacheSkipTimeoutFallback',
   'ConstrainedImpersonation',
   'CoordinatedLeaderElection',
   'DeclarativeValidation',
   'DeclarativeValidationBeta',
   'DeclarativeValidationTakeover',
   'DetectCacheInconsistency',
+  'EtcdRangeStream',
+  'ExcludeAdmissionWebhookVirtualResources',
   'ListFromCacheSnapshot',
   'ManifestBasedAdmissionControlConfig',
   'MutatingAdmissionPolicy',
@@ -41,4 +45,6 @@ export const apiServerGates: ReadonlySet<string> = new Set([
   'UnknownVersionInteroperabilityProxy',
   'WatchCacheInitializationPostStartHook',
   'WatchList',
+  'WatchListCompression',
+  'WebhookRoundTripLoadBalancing',
 ]);

@@ -38,6 +38,7 @@ const snapshot = {
   creation_time: { seconds: '1', nanos: 2 },
   ready_to_use: true,
   group_snapshot_id: '',
+  accessible_topology: [],
 };
 const created: { readonly value: CreateSnapshotResponse } = { value: { snapshot } };
 const listed: { readonly value: ListSnapshotsResponse } = { value: { entries: [{ snapshot }], next_token: '' } };

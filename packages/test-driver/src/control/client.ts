@@ -17,8 +17,8 @@ export function controlClient(socketPath: string): DriverControl {
     volumes: async () => await send('GET', ['volumes']),
     snapshots: async () => await send('GET', ['snapshots']),
     groups: async () => await send('GET', ['groups']),
-    setCondition: async (id, condition) =>
-      await send(condition === undefined ? 'DELETE' : 'PUT', ['volumes', id, 'condition'], condition),
+    setHealth: async (id, health) =>
+      await send(health === undefined ? 'DELETE' : 'PUT', ['volumes', id, 'health'], health),
     setSnapshotReadyAt: async (id, ms) => await send('PUT', ['snapshots', id, 'ready-at'], { ms }),
   };
 }

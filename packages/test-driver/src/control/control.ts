@@ -4,7 +4,7 @@
  * a scenario runs on both.
  */
 import type { Driver } from '../core/driver.ts';
-import type { Condition, GroupRecord, SnapshotRecord, VolumeRecord } from '../core/records.ts';
+import type { GroupRecord, HealthEntry, SnapshotRecord, VolumeRecord } from '../core/records.ts';
 import { refuse } from '../core/refusal.ts';
 import type { FaultBox, FaultStatus } from '../faults/fault-box.ts';
 import type { FaultRule } from '../faults/rules.ts';
@@ -25,8 +25,8 @@ export interface DriverControl {
   volumes(): Promise<readonly VolumeRecord[]>;
   snapshots(): Promise<readonly SnapshotRecord[]>;
   groups(): Promise<readonly GroupRecord[]>;
-  /** The health that is reported from now on; undefined means the real one. */
-  setCondition(volumeId: string, condition: Condition | undefined): Promise<void>;
+  /** What is reported to be wrong from now on; undefined means what is really wrong. */
+  setHealth(volumeId: string, health: readonly HealthEntry[] | undefined): Promise<void>;
   /** When a snapshot becomes ready to use: 0 means at once, `Number.MAX_SAFE_INTEGER` never. */
   setSnapshotReadyAt(snapshotId: string, readyAtMs: number): Promise<void>;
 }
@@ -51,10 +51,10 @@ export function createControl({ driver, faults, calls }: ControlDeps): DriverCon
     volumes: async () => (await store()).volumes.all(),
     snapshots: async () => (await store()).snapshots.all(),
     groups: async () => (await store()).groups.all(),
-    setCondition: async (volumeId, condition) => {
+    setHealth: async (volumeId, health) => {
       const { volumes } = await store();
       const volume = volumes.ready(volumeId) ?? refuse('NotFound', `volume ${volumeId} does not exist`);
-      await volumes.put({ ...volume, condition });
+      await volumes.put({ ...volume, health });
     },
     setSnapshotReadyAt: async (snapshotId, readyAtMs) => {
       const { snapshots } = await store();

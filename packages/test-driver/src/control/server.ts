@@ -5,13 +5,13 @@
  *     POST /faults  {rule}  -> {"id"}        GET /faults         DELETE /faults     DELETE /faults/<id>
  *     POST /faults/<id>/release -> {"released"}                  GET /calls
  *     GET /volumes, /snapshots, /groups (sizes are strings of digits)
- *     PUT /volumes/<id>/condition {"abnormal","message"}         DELETE /volumes/<id>/condition
+ *     PUT /volumes/<id>/health [{"status","reason","message"}]   DELETE /volumes/<id>/health
  *     PUT /snapshots/<id>/ready-at {"ms"}
  */
 import { rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import { formatRecord } from '../disk/record-files.ts';
-import type { Condition } from '../core/records.ts';
+import type { HealthEntry } from '../core/records.ts';
 import { toRefusal } from '../core/refusal.ts';
 import { parseRule } from '../faults/parse-rule.ts';
 import type { DriverControl } from './control.ts';
@@ -71,10 +71,10 @@ async function route(control: DriverControl, request: IncomingMessage): Promise<
       return await control.snapshots();
     case 'GET groups':
       return await control.groups();
-    case 'PUT volumes/id/condition':
-      return await done(control.setCondition(id, (await bodyOf(request)) as Condition));
-    case 'DELETE volumes/id/condition':
-      return await done(control.setCondition(id, undefined));
+    case 'PUT volumes/id/health':
+      return await done(control.setHealth(id, (await bodyOf(request)) as readonly HealthEntry[]));
+    case 'DELETE volumes/id/health':
+      return await done(control.setHealth(id, undefined));
     case 'PUT snapshots/id/ready-at':
       return await done(control.setSnapshotReadyAt(id, ((await bodyOf(request)) as { readonly ms: number }).ms));
     default:

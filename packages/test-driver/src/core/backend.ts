@@ -3,7 +3,7 @@
  * The port to the storage of the data. Every method is idempotent: work that is already done is not repeated, and missing data is not
  * an error. Failures are thrown as they are; the services turn them into a status.
  */
-import type { Condition, Publication, SnapshotRecord, Staging, VolumeRecord } from './records.ts';
+import type { HealthEntry, Publication, SnapshotRecord, Staging, VolumeRecord } from './records.ts';
 
 export type Content =
   | { readonly kind: 'empty' }
@@ -36,7 +36,8 @@ export interface Backend {
   /** Lets the file system, if there is one, grow to the size of the device below. */
   growFileSystem(volume: VolumeRecord, path: string): Promise<void>;
   usage(volume: VolumeRecord, path: string): Promise<readonly Usage[]>;
-  condition(volume: VolumeRecord): Promise<Condition>;
+  /** What is wrong with the volume; empty if nothing is. */
+  health(volume: VolumeRecord): Promise<readonly HealthEntry[]>;
 
   /** Removes all data that belongs to none of these, which a crash left behind. */
   sweep(known: { readonly volumes: ReadonlySet<string>; readonly snapshots: ReadonlySet<string> }): Promise<void>;

@@ -12,6 +12,7 @@ const ownLimits: Readonly<Record<string, number>> = {
   staging_target_path: Infinity,
   target_path: Infinity,
   volume_path: Infinity,
+  volume_publish_path: Infinity,
 };
 /** Characters that the protocol forbids in names; tab, line feed and carriage return are allowed. */
 // oxlint-disable-next-line no-control-regex

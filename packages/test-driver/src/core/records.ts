@@ -6,6 +6,8 @@
  * States of a record: `creating` (intent saved, data being created, invisible to callers), `ready`, `deleting` (intent
  * saved, data being removed, already gone for callers). A start that finds `creating` or `deleting` finishes the removal.
  */
+import type { VolumeHealthErrorType } from '@csi-sidecars/csi';
+
 export type StringMap = Readonly<Record<string, string>>;
 export type Phase = 'creating' | 'ready' | 'deleting';
 
@@ -25,8 +27,12 @@ export type ContentSource =
   | { readonly kind: 'snapshot'; readonly id: string }
   | { readonly kind: 'volume'; readonly id: string };
 
-export interface Condition {
-  readonly abnormal: boolean;
+/** Something that is wrong with a volume. */
+export interface HealthEntry {
+  /** As in the CSI declaration, or a number that it does not have. */
+  readonly status: VolumeHealthErrorType | number;
+  /** In CamelCase. */
+  readonly reason: string;
   readonly message: string;
 }
 
@@ -80,7 +86,7 @@ export interface VolumeRecord extends StoredRecord {
   readonly stagings: readonly Staging[];
   readonly publications: readonly Publication[];
   /** Set through the control interface; replaces what the back end reports. */
-  readonly condition: Condition | undefined;
+  readonly health: readonly HealthEntry[] | undefined;
 }
 
 export interface SnapshotRecord extends StoredRecord {

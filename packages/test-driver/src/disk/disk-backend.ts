@@ -2,7 +2,7 @@
 /** The storage of the program: data in a folder, mounted at paths. */
 import { rm, stat, statfs } from 'node:fs/promises';
 import type { Backend, Usage } from '../core/backend.ts';
-import type { Condition, VolumeRecord } from '../core/records.ts';
+import type { HealthEntry, VolumeRecord } from '../core/records.ts';
 import { run } from './command.ts';
 import type { DataFolder } from './data-folder.ts';
 import { exists } from './files.ts';
@@ -35,7 +35,7 @@ export function diskBackend(folder: DataFolder, mounts: Mounts): Backend {
     isForeign: async (volumeId, path) => await mounts.isForeign(volumeId, path),
     growFileSystem: async (volume, path) => await mounts.grow(volume, path),
     usage: async (volume, path) => await usageOf(folder, volume, path),
-    condition: async (volume) => await conditionOf(folder, mounts, volume),
+    health: async (volume) => await healthOf(folder, mounts, volume),
     sweep: async (known) => {
       await mounts.thaw();
       await folder.prepare();
@@ -76,9 +76,11 @@ async function usageOf(folder: DataFolder, volume: VolumeRecord, path: string): 
   return [{ unit: 'BYTES', total, available: rest < left ? rest : left, used }, inodes];
 }
 
-async function conditionOf(folder: DataFolder, mounts: Mounts, volume: VolumeRecord): Promise<Condition> {
-  if (!(await exists(folder.dataOf(volume)))) return { abnormal: true, message: 'the data of the volume is missing' };
+async function healthOf(folder: DataFolder, mounts: Mounts, volume: VolumeRecord): Promise<readonly HealthEntry[]> {
+  if (!(await exists(folder.dataOf(volume))))
+    return [{ status: 'DATA_LOSS', reason: 'DataMissing', message: 'the data of the volume is missing' }];
   const missing = await mounts.missing(volume);
-  if (missing.length > 0) return { abnormal: true, message: `the volume is not mounted at ${missing.join(', ')}` };
-  return { abnormal: false, message: 'the volume is healthy' };
+  if (missing.length === 0) return [];
+  const message = `the volume is not mounted at ${missing.join(', ')}`;
+  return [{ status: 'INACCESSIBLE', reason: 'NotMounted', message }];
 }

@@ -198,21 +198,24 @@ describe.runIf(isAble)('directories (needs root, loop-devices)', () => {
     await expect(lstat(target_path)).rejects.toThrow('ENOENT');
   });
 
-  it('given mounts that a reboot removed, when asked for stats, then the condition reports it; when staged and published again, then they are restored', async () => {
+  it('given mounts that a reboot removed, when asked for stats, then its health reports it; when staged and published again, then they are restored', async () => {
     const node = await onNode();
     const id = await node.create('a', {});
     const target = await node.use(id, { name: 'one', access: mount() });
     writeFileSync(join(target, 'file'), 'data');
     for (const path of mountsBelow(node.folder).toReversed()) execFileSync('umount', [path]);
     await node.restart();
-    const get = '/csi.v1.Controller/ControllerGetVolume';
-    expect((await node.call(get, { volume_id: id })).status!.volume_condition).toEqual({
-      abnormal: true,
-      message: `the volume is not mounted at ${target}-staging, ${target}`,
+    const get = '/csi.v1.Node/NodeGetVolumeHealth';
+    const message = `the volume is not mounted at ${target}-staging, ${target}`;
+    expect(await node.call(get, { volume_id: id })).toEqual({
+      volume_health: {
+        volume_id: id,
+        health_statuses: [{ status: 'INACCESSIBLE', reason: 'NotMounted', message }],
+      },
     });
     await node.use(id, { name: 'one', access: mount() });
     expect(readFileSync(join(target, 'file'), 'utf8')).toBe('data');
-    expect((await node.call(get, { volume_id: id })).status!.volume_condition!.abnormal).toBe(false);
+    expect(await node.call(get, { volume_id: id })).toEqual({ volume_health: { volume_id: id, health_statuses: [] } });
   });
 });
 

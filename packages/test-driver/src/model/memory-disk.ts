@@ -97,10 +97,10 @@ export class MemoryDisk {
         const total = sizes.get(volume.id) ?? 0n;
         return [{ unit: 'BYTES', total, used, available: total > used ? total - used : 0n }];
       },
-      condition: async (volume) =>
+      health: async (volume) =>
         contents.has(volume.id)
-          ? { abnormal: false, message: 'the volume is healthy' }
-          : { abnormal: true, message: 'the data of the volume is missing' },
+          ? []
+          : [{ status: 'DATA_LOSS', reason: 'DataMissing', message: 'the data of the volume is missing' }],
       sweep: async ({ volumes, snapshots }) => {
         for (const id of contents.keys()) if (!volumes.has(id) && !snapshots.has(id)) drop(id);
       },

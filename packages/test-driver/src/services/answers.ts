@@ -2,7 +2,7 @@
 /** Records as CSI messages. */
 import type { SnapshotInput, TimestampInput, VolumeContentSourceInput, VolumeInput } from '@csi-sidecars/csi';
 import type { Driver } from '../core/driver.ts';
-import type { Condition, ContentSource, SnapshotRecord, VolumeRecord } from '../core/records.ts';
+import type { ContentSource, SnapshotRecord, VolumeRecord } from '../core/records.ts';
 
 export function volumeMessage(volume: VolumeRecord): VolumeInput {
   return {
@@ -27,19 +27,11 @@ function sourceMessage(source: ContentSource): VolumeContentSourceInput | undefi
 
 export interface StatusMessage {
   readonly published_node_ids: readonly string[];
-  readonly volume_condition: Condition | undefined;
 }
 
-export async function statusMessage({ settings, backend }: Driver, volume: VolumeRecord): Promise<StatusMessage> {
-  const offers = settings.capabilities.controller;
-  return {
-    published_node_ids: offers.includes('LIST_VOLUMES_PUBLISHED_NODES')
-      ? volume.attachments.map(({ nodeId }) => nodeId)
-      : [],
-    volume_condition: offers.includes('VOLUME_CONDITION')
-      ? (volume.condition ?? (await backend.condition(volume)))
-      : undefined,
-  };
+export function statusMessage({ settings }: Driver, volume: VolumeRecord): StatusMessage {
+  const isOffered = settings.capabilities.controller.includes('LIST_VOLUMES_PUBLISHED_NODES');
+  return { published_node_ids: isOffered ? volume.attachments.map(({ nodeId }) => nodeId) : [] };
 }
 
 export function isReady({ clock }: Driver, snapshot: SnapshotRecord): boolean {

@@ -48,7 +48,7 @@ class FailingDriver {
   #counted<T extends object>(port: T, cut: () => void): T {
     const verbs = Object.entries(port as Record<string, (...args: unknown[]) => Promise<unknown>>);
     const counted = verbs.map(([name, verb]) => {
-      const reads = ['load', 'isForeign', 'usage', 'condition'].includes(name);
+      const reads = ['load', 'isForeign', 'usage', 'health'].includes(name);
       const write = async (...args: unknown[]): Promise<unknown> => {
         this.writes += 1;
         const kind = this.trouble?.write === this.writes ? this.trouble.kind : undefined;

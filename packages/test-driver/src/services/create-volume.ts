@@ -125,7 +125,7 @@ async function make(driver: Driver, { request, accesses, range, source }: Wish):
     attachments: [],
     stagings: [],
     publications: [],
-    condition: undefined,
+    health: undefined,
   };
   return await fill(driver, volume, () => backend.createVolume(volume, content));
 }

@@ -40,7 +40,7 @@ export async function makeEphemeral(
     attachments: [],
     stagings: [],
     publications: [],
-    condition: undefined,
+    health: undefined,
   };
   return await fill(driver, volume, () => backend.createVolume(volume, { kind: 'empty' }));
 }

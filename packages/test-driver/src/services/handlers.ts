@@ -11,6 +11,7 @@ import { deleteVolume } from './delete-volume.ts';
 import * as expand from './expand.ts';
 import * as groups from './groups.ts';
 import type { Handler } from './handler.ts';
+import * as health from './health.ts';
 import * as identity from './identity.ts';
 import { controllerModifyVolume } from './modify.ts';
 import * as nodeInfo from './node-info.ts';
@@ -72,6 +73,14 @@ const rows: { readonly [M in Method]: Row<M> } = {
   '/csi.v1.Controller/DeleteSnapshot': { handler: snapshots.deleteSnapshot, needs: createDeleteSnapshot },
   '/csi.v1.Controller/ListSnapshots': { handler: snapshots.listSnapshots, needs: { controller: 'LIST_SNAPSHOTS' } },
   '/csi.v1.Controller/GetSnapshot': { handler: snapshots.getSnapshot, needs: { controller: 'GET_SNAPSHOT' } },
+  '/csi.v1.Controller/ControllerGetVolumeHealth': {
+    handler: health.controllerGetVolumeHealth,
+    needs: { controller: 'GET_VOLUME_HEALTH' },
+  },
+  '/csi.v1.Controller/ControllerListVolumeHealth': {
+    handler: health.controllerListVolumeHealth,
+    needs: { controller: 'LIST_VOLUME_HEALTH' },
+  },
 
   '/csi.v1.GroupController/GroupControllerGetCapabilities': {
     handler: identity.groupControllerGetCapabilities,
@@ -94,6 +103,14 @@ const rows: { readonly [M in Method]: Row<M> } = {
   '/csi.v1.Node/NodePublishVolume': { handler: nodePublish.nodePublishVolume },
   '/csi.v1.Node/NodeUnpublishVolume': { handler: nodePublish.nodeUnpublishVolume },
   '/csi.v1.Node/NodeGetVolumeStats': { handler: nodeInfo.nodeGetVolumeStats, needs: { node: 'GET_VOLUME_STATS' } },
+  '/csi.v1.Node/NodeGetVolumeHealth': {
+    handler: health.nodeGetVolumeHealth,
+    needs: { node: 'GET_VOLUME_HEALTH' },
+  },
+  '/csi.v1.Node/NodeGetStorageHealth': {
+    handler: health.nodeGetStorageHealth,
+    needs: { node: 'GET_STORAGE_HEALTH' },
+  },
   '/csi.v1.Node/NodeExpandVolume': { handler: expand.nodeExpandVolume, needs: { node: 'EXPAND_VOLUME' } },
 };
 

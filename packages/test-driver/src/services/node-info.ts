@@ -19,7 +19,7 @@ export const nodeGetInfo: Handler<'/csi.v1.Node/NodeGetInfo'> = ({ settings }, _
 export const nodeGetVolumeStats: Handler<'/csi.v1.Node/NodeGetVolumeStats'> = async (driver, request, call) => {
   if (request.volume_id === '') refuse('InvalidArgument', 'volume_id is missing');
   if (request.volume_path === '') refuse('InvalidArgument', 'volume_path is missing');
-  const { settings, backend } = driver;
+  const { backend } = driver;
   const volume = requireVolume(driver, request.volume_id);
   const here = [...volume.stagings, ...volume.publications].some(
     ({ nodeId, path }) => nodeId === call.nodeId && path === request.volume_path,
@@ -33,8 +33,5 @@ export const nodeGetVolumeStats: Handler<'/csi.v1.Node/NodeGetVolumeStats'> = as
       available: available?.toString(),
       used: used?.toString(),
     })),
-    volume_condition: settings.capabilities.node.includes('VOLUME_CONDITION')
-      ? (volume.condition ?? (await backend.condition(volume)))
-      : undefined,
   };
 };

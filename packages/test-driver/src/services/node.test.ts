@@ -204,24 +204,35 @@ describe('NodeUnpublishVolume', () => {
 });
 
 describe('what a node reports', () => {
-  it('[hostpath-driver#10] given a published volume, when asked for stats, then usage and a condition that is normal, or the one that was set by hand', async () => {
+  it('[hostpath-driver#10] given a published volume, when asked for stats, then its usage is returned', async () => {
     const { id, publishRequest, call, codeOf, model } = await staged();
     await call(publish, publishRequest);
     model.write(id, 'four');
     const request = { volume_id: id, volume_path: '/pod-1' };
     expect(await call(stats, request)).toEqual({
       usage: [{ unit: 'BYTES', total: gib.toString(), used: '4', available: (gib - 4n).toString() }],
-      volume_condition: { abnormal: false, message: 'the volume is healthy' },
     });
-    const condition = { abnormal: true, message: 'the disk smokes' };
-    await model.control.setCondition(id, condition);
-    expect((await call(stats, request)).volume_condition).toEqual(condition);
-    expect((await call('/csi.v1.Controller/ControllerGetVolume', { volume_id: id })).status!.volume_condition).toEqual(
-      condition,
-    );
     expect(await codeOf(stats, { ...request, volume_path: '/nowhere' })).toBe('NotFound');
     expect(await codeOf(stats, { ...request, volume_id: 'nope' })).toBe('NotFound');
     expect(await codeOf(stats, { volume_id: id })).toBe('InvalidArgument');
+  });
+
+  it('[hostpath-driver#10] given a volume, when node and controller are asked for its health, then nothing is wrong, or what was set by hand', async () => {
+    const { id, call, codeOf, model } = await staged();
+    const healthBy = async () => [
+      (await call('/csi.v1.Node/NodeGetVolumeHealth', { volume_id: id })).volume_health,
+      (await call('/csi.v1.Controller/ControllerGetVolumeHealth', { volume_id: id })).volume_health,
+      ...(await call('/csi.v1.Controller/ControllerListVolumeHealth', {})).entries,
+    ];
+    const healthy = { volume_id: id, health_statuses: [] };
+    expect(await healthBy()).toEqual([healthy, healthy]);
+    const health_statuses = [{ status: 'DEGRADED', reason: 'Smoke', message: 'the disk smokes' } as const];
+    await model.control.setHealth(id, health_statuses);
+    const ill = { volume_id: id, health_statuses };
+    expect(await healthBy()).toEqual([ill, ill, ill]);
+    expect(await call('/csi.v1.Node/NodeGetStorageHealth', {})).toEqual({ backend_health: [] });
+    expect(await codeOf('/csi.v1.Node/NodeGetVolumeHealth', { volume_id: 'nope' })).toBe('NotFound');
+    expect(await codeOf('/csi.v1.Controller/ControllerGetVolumeHealth', {})).toBe('InvalidArgument');
   });
 
   it('given a volume the controller expanded, when expanded on the node, then its size is returned; for a larger size or another path it is refused', async () => {

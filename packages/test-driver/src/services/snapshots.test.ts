@@ -45,6 +45,7 @@ describe('snapshots', () => {
     const { snapshot } = await call(cut, { name: 's', source_volume_id: a });
     expect(snapshot).toEqual({
       snapshot_id: snapshot!.snapshot_id,
+      accessible_topology: [],
       source_volume_id: a,
       size_bytes: gib.toString(),
       creation_time: { seconds: (cutAtMs / 1000).toString(), nanos: 0 },

@@ -36,6 +36,8 @@ export const createSnapshot: Handler<'/csi.v1.Controller/CreateSnapshot'> = asyn
   const { name, source_volume_id: sourceId, parameters } = request;
   if (name === '') refuse('InvalidArgument', 'name is missing');
   if (sourceId === '') refuse('InvalidArgument', 'source_volume_id is missing');
+  if (request.accessibility_requirements !== undefined && request.accessibility_requirements !== null)
+    refuse('InvalidArgument', 'accessibility_requirements without the capability SNAPSHOT_ACCESSIBILITY_CONSTRAINTS');
   const claim = { exclusive: [`snapshot name ${name}`], shared: [volumeKey(sourceId)] };
   return await exclusively({ driver, call, claim }, async () => {
     const { store } = driver;

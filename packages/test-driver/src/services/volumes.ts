@@ -33,21 +33,19 @@ export const validateVolumeCapabilities: Handler<'/csi.v1.Controller/ValidateVol
   };
 };
 
-export const listVolumes: Handler<'/csi.v1.Controller/ListVolumes'> = async (driver, request) => {
+export const listVolumes: Handler<'/csi.v1.Controller/ListVolumes'> = (driver, request) => {
   const page = pageOf(driver.store.volumes.allReady(), request);
-  const entries = await Promise.all(
-    page.records.map(async (volume) => ({
-      volume: volumeMessage(volume),
-      status: await statusMessage(driver, volume),
-    })),
-  );
+  const entries = page.records.map((volume) => ({
+    volume: volumeMessage(volume),
+    status: statusMessage(driver, volume),
+  }));
   return { entries, next_token: page.nextToken };
 };
 
-export const controllerGetVolume: Handler<'/csi.v1.Controller/ControllerGetVolume'> = async (driver, request) => {
+export const controllerGetVolume: Handler<'/csi.v1.Controller/ControllerGetVolume'> = (driver, request) => {
   if (request.volume_id === '') refuse('InvalidArgument', 'volume_id is missing');
   const volume = requireVolume(driver, request.volume_id);
-  return { volume: volumeMessage(volume), status: await statusMessage(driver, volume) };
+  return { volume: volumeMessage(volume), status: statusMessage(driver, volume) };
 };
 
 /** The largest pool limits the size of one volume; the sum of all pools is the available space. */
