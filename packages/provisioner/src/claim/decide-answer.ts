@@ -51,7 +51,7 @@ function settled(s: ClaimState, end: Conclusion, refusedBy?: string): Action {
 }
 
 /** A volume may exist. The finalizer is written before the answer can be forgotten. */
-function stayOpen(s: ClaimState, context: ClaimContext, failure: Failure): Action {
+export function stayOpen(s: ClaimState, context: ClaimContext, failure: Failure): Action {
   if (s.protecting === 'untried' && mayProtect(s, context)) return { row: failure.row, kind: 'protect' };
   return fail(s, context, failure);
 }

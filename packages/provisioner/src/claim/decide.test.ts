@@ -38,6 +38,10 @@ import type { ClaimState } from './state.ts';
 const kept = `; finalizer provisioning-protection.provisioner.storage.kubernetes.io/${driverName} keeps the claim for some minutes until it is known whether volume pvc-uid-data was created; to give that volume up, remove this finalizer`;
 const finals = ['final', 'final', 'final'] as const;
 
+const losing = {
+  kind: 'losing',
+  record: aVolume({ deleting: 'yes', phase: 'Available', finalizers: ['a/b'] }),
+} as const;
 const restoring = { spec: fromSnapshot };
 
 interface SnapshotReadFacts extends SnapshotFacts {
@@ -97,6 +101,35 @@ const rows: readonly Row[] = [
     state: state({ volume: { kind: 'own' } }, protection),
     next: 'settle',
   },
+  { row: 'C63', given: 'record being deleted', state: state({ volume: losing }), next: 'releaseRequest' },
+  {
+    row: 'C63',
+    given: 'record being deleted, finalizer alone',
+    state: state({ volume: losing }, protection),
+    next: 'releaseRequest',
+  },
+  {
+    row: 'C63',
+    given: 'record being deleted, settled with finalizer',
+    state: state({ volume: losing, remembers: 'settled' }, protection),
+    next: 'releaseRequest',
+  },
+  { row: 'C63', given: 'record being deleted, pinned', state: state({ volume: losing, pinned }), next: 'protect' },
+  {
+    row: 'C63',
+    given: 'record being deleted, open',
+    state: state({ volume: losing, remembers: 'open' }),
+    next: 'protect',
+  },
+  ...[
+    ['pinned', { pinned }],
+    ['open', { remembers: 'open' }],
+  ].map(([given, facts]) => ({
+    row: 'C63' as const,
+    given: `record being deleted, ${given as string}, finalizer`,
+    state: state({ volume: losing, ...(facts as object) }, protection),
+    next: 'retry, Warning: PersistentVolume pvc-uid-data of this claim is being deleted, and the claim cannot be bound to it. Once it is gone, the claim is provisioned again. If its finalizers (a/b) keep it, remove them, or delete the claim, failure',
+  })),
   {
     row: 'C11',
     given: 'name taken',

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The claim table up to CreateVolume. Pure; first match wins. The rows of the answer are in `decide-answer.ts`. */
-import { done, requeueAfter, type StorageClass } from '@csi-sidecars/runtime';
+import { done, type PersistentVolume, requeueAfter, type StorageClass } from '@csi-sidecars/runtime';
 import type { CreateVolumeRequestInput, VolumeContentSourceInput } from '@csi-sidecars/csi';
 import { toDriverClass } from '@csi-sidecars/volume';
 import { type CapacityChange, changedByCreation, notCreated } from '../capacity/change.ts';
 import { isKnownProvisioner } from '../driver.ts';
 import { classNameOf } from '../metadata.ts';
+import { recordDeleted } from '../saving/outcome.ts';
 import { hasSelectedNode, isOurs, waitsForNode } from './claim.ts';
 import {
   conclude,
@@ -18,7 +19,7 @@ import {
   settleUntilBound,
   stop,
 } from './conclusions.ts';
-import { decideAnswer } from './decide-answer.ts';
+import { decideAnswer, stayOpen } from './decide-answer.ts';
 import { beforeRepeat, decideNode, isElsewhere, waitsForBinding, whileOtherSettles } from './decide-node.ts';
 import { contentOf, decideSource } from './decide-source.ts';
 import type { Pinned } from './memory.ts';
@@ -53,11 +54,13 @@ function beforeAttempt(s: ClaimState, context: ClaimContext): Action | undefined
   const { memory } = s;
   if (memory.kind === 'saving') return whileSaving(s, context);
   if (memory.kind === 'settled' && s.isProtected) {
+    if (s.volume.kind === 'losing') return losing(s, context, s.volume.record);
     if (s.volume.kind === 'own' && waitsForBinding(s, context)) return conclude('C3', done);
     return s.unprotecting === 'untried' ? { row: 'C3', kind: 'unprotect' } : retryWrite('C3', s, 'remove');
   }
   if (memory.kind === 'pinned' || memory.kind === 'open') {
     if (s.volume.kind === 'own') return recorded(s, context);
+    if (s.volume.kind === 'losing') return losing(s, context, s.volume.record);
   } else if (s.presence === 'gone') return conclude('C5', done);
   if (isOverdue(s, context)) return { row: 'C37', kind: 'giveUp', answer: s.deletion?.answers.at(-1) ?? 'open' };
   const ofOther = memory.kind === 'pinned' ? undefined : whileOtherSettles(s, context);
@@ -75,6 +78,13 @@ function beforeAttempt(s: ClaimState, context: ClaimContext): Action | undefined
 /** C10 */
 function recorded(s: ClaimState, context: ClaimContext): Action {
   return waitsForBinding(s, context) ? settleUntilBound(s, stop('C10')) : finishSettled(s, stop('C10'));
+}
+
+/** C63: soon the volume has no record. The finalizer and memory take its place, so that it is found again by its name. */
+function losing(s: ClaimState, context: ClaimContext, record: PersistentVolume): Action {
+  const isRemembered = s.memory.kind === 'pinned' || s.memory.kind === 'open';
+  if (!isRemembered) return { row: 'C63', kind: 'releaseRequest' };
+  return stayOpen(s, context, { row: 'C63', message: recordDeleted(record), answer: 'open' });
 }
 
 const saveBoundMs = 5 * 60_000;
@@ -121,6 +131,7 @@ function canPlan(s: ClaimState, context: ClaimContext): Action | undefined {
     return failure.kind === 'conclude' && !s.isProtected ? { ...failure, events: [] } : failure;
   }
   if (s.volume.kind === 'own') return recorded(s, context);
+  if (s.volume.kind === 'losing') return losing(s, context, s.volume.record);
   if (s.volume.kind === 'taken' && !mustSettle(s, context)) {
     return refuse('C11', messages.nameTaken(s.volume.name, s.volume.owner));
   }

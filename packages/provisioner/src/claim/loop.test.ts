@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What wakes the claim loop, what a run observes a second time, and what the loop forgets with a claim. */
-import { type StorageClass, storageClasses } from '@csi-sidecars/runtime';
+import { persistentVolumes, type StorageClass, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aGrant, aNode, aVolume, driverName, someSettings } from '../../testing/builders.ts';
 import { aLateClass, aPublisher, asked } from '../../testing/capacity-fixture.ts';
@@ -92,6 +92,30 @@ describe('a class', () => {
     const change = (storageClass: StorageClass): StorageClass => ({ ...storageClass, allowVolumeExpansion: true });
     expect(await added(p, () => p.server.objects.change(storageClasses, { name: 'slow' }, change))).toBe(0);
     expect(await added(p, () => p.server.objects.delete(storageClasses, { name: 'slow' }))).toBe(0);
+  });
+});
+
+describe('a PersistentVolume', () => {
+  const name = 'pvc-uid-data';
+
+  it('[provisioner#C63] given that of a pending claim goes, then the claim is woken; given it appears or changes, then not', async () => {
+    const p = await aProvisioner({ seed: [aClass(isLate), aClaim()] });
+    expect(await added(p, () => p.server.seed(aVolume({ phase: 'Available' })))).toBe(0);
+    const status = { phase: 'Bound' };
+    expect(await added(p, () => p.server.objects.change(persistentVolumes, { name }, (v) => ({ ...v, status })))).toBe(
+      0,
+    );
+    expect(await added(p, () => p.server.objects.remove(persistentVolumes, { name }))).toBe(1);
+  });
+
+  it('[provisioner#C63] given that of a bound claim, of one that is gone or of none goes, then no claim is woken', async () => {
+    const p = await aProvisioner({ seed: [aClass(isLate), aClaim({ spec: { volumeName: name } })] });
+    const owners = [{ uid: 'uid-data' }, { uid: 'uid-gone' }, {}];
+    for (const claimRef of owners) {
+      p.server.seed(aVolume({ policy: 'Retain', finalizers: [], spec: { claimRef } }));
+      await p.settle();
+      expect(await added(p, () => p.server.objects.remove(persistentVolumes, { name }))).toBe(0);
+    }
   });
 });
 

@@ -62,6 +62,11 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
               .filter((claim) => classNameOf(claim) === current?.metadata?.name)
               .map(uidOf)
           : undefined,
+      // The claim waited for that (C63), or has lost its record to somebody who removed it by force.
+      volumes: ({ previous, current }, caches) =>
+        current === undefined
+          ? caches.claims.byIndex('uid', previous?.spec?.claimRef?.uid ?? '').map(uidOf)
+          : undefined,
       grants: ({ current }, caches) => {
         if (current === undefined) return undefined;
         const refers = ({ spec }: PersistentVolumeClaim): boolean =>

@@ -102,6 +102,21 @@ describe('the volume of the claim', () => {
     expect(volumeOf({ volumes })).toEqual({ kind });
   });
 
+  it('given a record that is being deleted before its claim is bound, then it is about to be lost; given a bound one, or a claim that is gone, going or has a volume, then it is not', () => {
+    const record = aVolume({ deleting: 'yes', phase: 'Available' });
+    expect(volumeOf({ volumes: [record] })).toEqual({ kind: 'losing', record });
+    expect(volumeOf({ volumes: [record], volumeNamePrefix: 'disk' })).toEqual({ kind: 'losing', record });
+    const entry: Entry = { kind: 'open', claim: aClaim(), deletion: undefined };
+    const others: readonly Given[] = [
+      { volumes: [aVolume({ phase: 'Available' })] },
+      { volumes: [aVolume({ deleting: 'yes', phase: 'Bound' })] },
+      { volumes: [record], claim: null, entry },
+      { volumes: [record], claim: aClaim({ deleting: 'yes' }) },
+      { volumes: [record], claim: aClaim({ spec: { volumeName: 'pvc-uid-data' } }) },
+    ];
+    expect(others.map(volumeOf)).toEqual(others.map(() => ({ kind: 'own' })));
+  });
+
   it('given a volume of another claim under our name, then it is taken, with its owner', () => {
     const other = ownedBy({ namespace: 'a', name: 'b', uid: 'other' });
     expect(volumeOf({ volumes: [other] })).toEqual({ kind: 'taken', name: 'pvc-uid-data', owner: 'a/b' });

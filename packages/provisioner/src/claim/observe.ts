@@ -9,11 +9,12 @@ import {
   toObjectKey,
 } from '@csi-sidecars/runtime';
 import { classNameOf } from '../metadata.ts';
+import { isLosing } from '../saving/outcome.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import { toDataSource } from '../source/data-source.ts';
 import { isGranted } from '../source/grants.ts';
 import type { ClusterTopology } from '../topology/requirement.ts';
-import { type ClaimUid, isRecordOf, volumeNameFor } from './claim.ts';
+import { type ClaimUid, isRecordOf, uidOf, volumeNameFor } from './claim.ts';
 import { type Deletion, deletionOf } from './deletion.ts';
 import type { ClaimMemory, Entry } from './memory.ts';
 import type { Ownership } from '../ownership.ts';
@@ -73,7 +74,7 @@ export function observe(
     deletion: presence === 'live' && !isSecond ? undefined : deletionOf(clock, claim, rememberedDeletion(entry)),
     storageClass,
     volumeName,
-    volume: volumeOf(caches.volumes, { uid, volumeName }),
+    volume: volumeOf(caches.volumes, { claim, presence, volumeName }),
     infeasibleForMs,
     dataSource,
     shape: (withClass) => toShape({ ...context, claim, storageClass: withClass, source: dataSource }),
@@ -127,15 +128,23 @@ function nameOf(uid: ClaimUid, settings: ProvisionerSettings): string {
 
 function volumeOf(
   volumes: Lister<PersistentVolume>,
-  { uid, volumeName }: { readonly uid: ClaimUid; readonly volumeName: string },
+  { claim, presence, volumeName }: Pick<Observed, 'claim' | 'presence' | 'volumeName'>,
 ): Observed['volume'] {
+  const uid = uidOf(claim);
   const own = volumes.get(toObjectKey(undefined, volumeName));
   // A PersistentVolume that was created before the name flags changed still belongs to this claim.
   const usual = volumes.get(toObjectKey(undefined, `pvc-${uid}`));
   for (const volume of [own, usual]) {
-    if (volume !== undefined && isRecordOf(volume, uid)) return { kind: 'own' };
+    if (volume !== undefined && isRecordOf(volume, uid)) return ownRecord(volume, { claim, presence });
   }
   return own === undefined ? { kind: 'none' } : takenBy(own);
+}
+
+export function ownRecord(
+  record: PersistentVolume,
+  { claim, presence }: Pick<Observed, 'claim' | 'presence'>,
+): Observed['volume'] {
+  return presence === 'live' && isLosing(record, claim) ? { kind: 'losing', record } : { kind: 'own' };
 }
 
 export function takenBy({ metadata, spec }: PersistentVolume): Extract<Observed['volume'], { kind: 'taken' }> {

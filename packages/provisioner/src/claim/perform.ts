@@ -22,7 +22,7 @@ import { type Answer, deletionOf } from './deletion.ts';
 import { claimFacts, logCreated, logSource, logStart } from './log-lines.ts';
 import type { Entry } from './memory.ts';
 import * as messages from './messages.ts';
-import { rememberedDeletion, takenBy } from './observe.ts';
+import { ownRecord, rememberedDeletion, takenBy } from './observe.ts';
 import type { ClaimDeps, ClaimLoop, ClaimState, OtherNode } from './state.ts';
 import { protectSource, readBacking, readSource } from './source-reads.ts';
 import {
@@ -152,7 +152,7 @@ async function readRecord(
     const found = await client.get(persistentVolumes, { name }, { signal });
     if (!isOurVolume(found, driver.name)) return { record: 'read' };
     if (!isRecordOf(found, key)) return { record: 'read', volume: takenBy(found) };
-    if (!isElsewhere(found, settings.node)) return { record: 'read', volume: { kind: 'own' } };
+    if (!isElsewhere(found, settings.node)) return { record: 'read', volume: ownRecord(found, state) };
     const deletion = state.deletion ?? deletionOf(clock, state.claim, rememberedDeletion(state.memory));
     return { record: 'read', volume: { kind: 'elsewhere', record: found }, deletion };
   } catch (error) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The claim loop: from a claim that waits for a volume of this driver to a saved PersistentVolume. No claim is forgotten
- * while a volume may exist for it. Rows C1 to C62 of the provisioner's page.
+ * while a volume may exist for it. Rows C1 to C63 of the provisioner's page.
  *
  * One run is: observe, then decide, perform, learn, until a conclusion. Data from the caches and from memory is at
  * the top of the state, results of this run are below. The order of writes follows from `decide` alone.
@@ -107,9 +107,13 @@ export interface Observed {
   /** Undefined if the claim is live and its volume is not recorded for another node. */
   readonly deletion: (Deletion & DeletionAge) | undefined;
   readonly storageClass: StorageClass | undefined;
-  /** The PersistentVolume under our name for this claim: none, its own, one that this node cannot reach, or that of another claim. */
+  /**
+   * The PersistentVolume under our name for this claim: none, its own, its own that is being deleted before the claim is bound to it, one that
+   * this node cannot reach, or that of another claim.
+   */
   readonly volume:
     | { readonly kind: 'none' | 'own' }
+    | { readonly kind: 'losing'; readonly record: PersistentVolume }
     | { readonly kind: 'elsewhere'; readonly record: PersistentVolume }
     | { readonly kind: 'taken'; readonly name: string; readonly owner: string };
   /** The name of the volume and of the PersistentVolume; empty if it cannot be formed. */

@@ -43,18 +43,19 @@ export function toSaveFailure(error: unknown, volumeName: string): SaveFailure {
 }
 
 /**
- * The PV controller binds no claim to a PersistentVolume that is being deleted. One that is bound already is deleted with its claim, and so is one
- * whose claim is being deleted.
+ * S10, C63: the record of the claim is about to be lost. The PV controller binds no claim to a PersistentVolume that is being deleted, unless the claim
+ * names it. One that is bound already is deleted with its claim, and so is one whose claim is being deleted.
  */
-export function isLosing(existing: PersistentVolume, claim: PersistentVolumeClaim | undefined): boolean {
+export function isLosing(record: PersistentVolume, claim: PersistentVolumeClaim | undefined): boolean {
   const isLive = claim !== undefined && claim.metadata?.deletionTimestamp === undefined;
-  return isLive && existing.metadata?.deletionTimestamp !== undefined && existing.status?.phase !== 'Bound';
+  const isWaiting = isLive && (claim.spec?.volumeName ?? '') === '';
+  return isWaiting && record.metadata?.deletionTimestamp !== undefined && record.status?.phase !== 'Bound';
 }
 
 export const recordDeleted = ({ metadata }: PersistentVolume): string =>
   `PersistentVolume ${metadata?.name ?? ''} of this claim is being deleted, and the claim cannot be bound to it. ` +
   'Once it is gone, the claim is provisioned again. ' +
-  `If its finalizers (${metadata?.finalizers?.join(', ') ?? ''}) keep it, remove them, or delete the claim`; // S10
+  `If its finalizers (${metadata?.finalizers?.join(', ') ?? ''}) keep it, remove them, or delete the claim`; // S10, C63
 
 /** The name is in use: by the record that we wanted to save, or by another one? */
 export function compareExisting(

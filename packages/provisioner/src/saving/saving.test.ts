@@ -10,6 +10,9 @@ const put = 'update persistentvolumeclaims team/data 200';
 const saved = 'create persistentvolumes pvc-uid-data 201';
 const exists = 'create persistentvolumes pvc-uid-data 409';
 const success = 'Normal ProvisioningSucceeded team/data: Successfully provisioned volume pvc-uid-data';
+const losing = expect.stringMatching(
+  /^PersistentVolume pvc-uid-data of this claim is being deleted, .* finalizers \(a\/b\) keep it/,
+) as unknown;
 const labels = { class: 'fast', source: '' };
 
 async function claimed(prepare: (p: Fixture) => void, options: FixtureOptions = {}): Promise<Fixture> {
@@ -178,22 +181,18 @@ describe('a record that is not taken at once', () => {
   });
 
   it.each(['ambiguous', 'always'] as const)(
-    '[provisioner#222] given the answer to the create is lost and the record is deleted, with protection %s, then that is reported and not taken for success, and once the record is gone the claim gets a new one of the same volume',
+    '[provisioner#222] given the answer to the create is lost and the record is deleted, with protection %s, then that is reported and not taken for success, and as soon as the record is gone the claim gets a new one of the same volume',
     async (provisioningProtection) => {
       const p = await claimed(loseAnswer, { settings: { provisioningProtection } });
       terminate(p);
-      await p.clock.advance(10_000);
-      expect([warnings(p), p.events.includes(success), isProtected(p)]).toEqual([
-        [
-          expect.stringMatching(
-            /^PersistentVolume pvc-uid-data of this claim is being deleted, .* finalizers \(a\/b\) keep it/,
-          ),
-        ],
+      await p.clock.advance(600_000);
+      expect([new Set(warnings(p)), p.events.includes(success), isProtected(p)]).toEqual([
+        new Set([losing]),
         false,
-        false,
+        true,
       ]);
       p.server.objects.remove(persistentVolumes, { name: 'pvc-uid-data' });
-      await p.clock.advance(1_000_000);
+      await p.settle();
       expect([p.volume()?.spec?.csi?.volumeHandle, p.driver.volumes().length, isProtected(p)]).toEqual([
         p.driver.volumes()[0]?.id,
         1,
@@ -202,6 +201,51 @@ describe('a record that is not taken at once', () => {
       expect(p.events.includes(success)).toBe(true);
     },
   );
+
+  it('[provisioner#222] given a record that was saved and is deleted before its claim is bound, when the claim is looked at, then that is reported, the claim gets the finalizer, and as soon as the record is gone a new record of the same volume', async () => {
+    const p = await claimed(() => undefined);
+    terminate(p);
+    await p.clock.advance(16 * 60_000);
+    expect([p.writes(), new Set(warnings(p)), p.calls()]).toEqual([
+      [saved, put],
+      new Set([losing]),
+      ['CreateVolume pvc-uid-data OK'],
+    ]);
+    p.server.objects.remove(persistentVolumes, { name: 'pvc-uid-data' });
+    await p.settle();
+    expect([p.writes(), p.driver.volumes().map(({ id }) => id)]).toEqual([
+      [saved, put, saved, put],
+      [p.volume()?.spec?.csi?.volumeHandle],
+    ]);
+  });
+
+  it.each(['lives', 'dies'] as const)(
+    '[provisioner#222] given such a record, when it goes while the process %s, and then the claim, then the volume has a record that its deletion needs',
+    async (process) => {
+      const p = await claimed(loseAnswer);
+      terminate(p);
+      await p.clock.advance(20_000);
+      const cluster = process === 'dies' ? p.crash() : undefined;
+      p.server.objects.remove(persistentVolumes, { name: 'pvc-uid-data' });
+      p.deleteClaim();
+      const last = cluster === undefined ? p : await aProvisioner({ cluster, seed: [] });
+      await last.clock.advance(5_000);
+      expect([last.claim(), last.driver.volumes().map(({ id }) => id)]).toEqual([
+        undefined,
+        [last.volume()?.spec?.csi?.volumeHandle],
+      ]);
+    },
+  );
+
+  it('[provisioner#222] given such a record that a user has the claim bound to, then the finalizer is removed, and no call is made for it', async () => {
+    const p = await claimed(loseAnswer);
+    terminate(p);
+    await p.clock.advance(20_000);
+    p.driver.forgetCalls();
+    p.changeClaim((claim) => ({ ...claim, spec: { ...claim.spec, volumeName: 'pvc-uid-data' } }));
+    await p.settle();
+    expect([isProtected(p), p.calls(), p.driver.volumes().length]).toEqual([false, [], 1]);
+  });
 
   it.each(['ambiguous', 'always'] as const)(
     '[provisioner#222] given such a record that stays, with protection %s, when the claim is deleted, then the claim goes at once',
