@@ -223,11 +223,12 @@ it.each(silentCases)(
 it.each(storedCases)(
   'given a $what that changed since it was cached, when $kind is performed, then it is read again, written, and remembered',
   async ({ performers, stored, resource, kind, action, result, object }) => {
-    const outdated = { object: stored, cache: 'outdated' } as const;
+    const [beside, read] = kind === 'adopt' ? [[group], ['get volumegroupsnapshots 200']] : [[], []];
+    const outdated = { object: stored, cache: 'outdated', beside } as const;
     const { learned, requests, remembered } = await performed(performers, outdated, action as never);
     const verb = kind === 'deleteContent' ? 'delete' : 'patch';
     const write = `${verb} ${resource}${kind === 'saveStatus' || kind === 'saveError' ? '/status' : ''}`;
-    expect(requests).toEqual([`${write} 409`, `get ${resource} 200`, `${write} 200`]);
+    expect(requests).toEqual([...read, `${write} 409`, `get ${resource} 200`, `${write} 200`]);
     expect(remembered).toMatchObject({ kind: stored.kind, metadata: { labels: { changed: 'yes' } } });
     expect(learned).toEqual({ [result]: 'done', ...(object === undefined ? {} : { [object]: remembered }) });
   },

@@ -56,15 +56,18 @@ interface Stored<T extends KubeObject> {
   readonly object: T;
   /** `outdated`: somebody changed the object after it was cached. Default `current`. */
   readonly cache?: 'current' | 'outdated';
+  /** What else the API server has. */
+  readonly beside?: readonly KubeObject[];
 }
 
 /** Performs an action on an object that the API server has. */
 export async function performed<T extends KubeObject>(
   performers: object,
-  { object, cache = 'current' }: Stored<T>,
+  { object, cache = 'current', beside = [] }: Stored<T>,
   actionOn: (cached: T) => AnyAction,
 ): Promise<Performed> {
   const { server, ports, requests, end } = anApiServer();
+  for (const other of beside) server.seed(other);
   const cached = server.seed<T>(object);
   if (cache === 'outdated') server.seed<T>({ ...cached, metadata: { ...cached.metadata, labels: { changed: 'yes' } } });
   let remembered: KubeObject | undefined;

@@ -195,6 +195,13 @@ async function readSnapshotsOf(
 
 async function adopt(step: Step<SnapshotLoop, 'adopt'>): Learned {
   const { snapshot, group } = step.action;
+  // The garbage collector deletes a snapshot whose only owner is gone.
+  const known = await readAgain(
+    { ...snapshots(step), resource: volumeGroupSnapshots, cache: step.caches.groups },
+    group,
+  );
+  if (isFailed(known)) return { adopted: known };
+  if (known.value === undefined) return { adopted: { failure: new Error(`group ${snapshotKey(group)} is gone`) } };
   const owner = {
     apiVersion: `${volumeGroupSnapshots.group}/${volumeGroupSnapshots.version}`,
     kind: volumeGroupSnapshots.kind,

@@ -446,6 +446,30 @@ describe('ready snapshots', () => {
     await it.stop();
   });
 
+  it('[snapshot-controller#75] given a group that the cache still shows and that is gone, then it does not become the owner of a ready static member, which the garbage collector would delete', async () => {
+    const content = aStaticContent({
+      spec: { volumeSnapshotRef: { name: 'snap', namespace: 'team', uid: 'uid-of-snap' } },
+    });
+    const slow = { kind: 'lag', ms: 60_000 } as const;
+    const it = await aController({
+      with: [content, aGroup({ metadata: { finalizers: [finalizers.groupBound] } })],
+      faults: [{ when: ({ verb, resource }) => verb === 'watch' && resource === 'volumegroupsnapshots', fault: slow }],
+    });
+    await it.clock.advance(100_000);
+    it.server.objects.remove(volumeGroupSnapshots, { namespace: 'team', name: 'group' });
+    await it.add(
+      aStaticSnapshot({
+        metadata: { finalizers: prepared.finalizers },
+        status: { boundVolumeSnapshotContentName: 'content', readyToUse: true, volumeGroupSnapshotName: 'group' },
+      }),
+    );
+    await it.clock.advance(30_000);
+    expect(it.reads()).toContain('get volumegroupsnapshots group');
+    expect(it.snapshot()?.metadata).toMatchObject({ uid: 'uid-of-snap' });
+    expect(there(it.snapshot()).metadata).not.toHaveProperty('ownerReferences');
+    await it.stop();
+  });
+
   it.each([
     { id: '[snapshot-controller#76]', given: 'an empty group name', more: { volumeGroupSnapshotName: '' }, owners: [] },
     {
