@@ -145,6 +145,7 @@ describe('given a write of a claim that has no answer', () => {
   function losing(isDone: boolean) {
     const { server, ports, requests, end } = anApiServer();
     const remembered: unknown[] = [];
+    const doubted: unknown[] = [];
     const client: ClaimDeps['client'] = {
       ...ports.client,
       update: async (...args) => {
@@ -155,9 +156,9 @@ describe('given a write of a claim that has no answer', () => {
     const claims = {
       get: () => undefined,
       remember: (claim: unknown) => void remembered.push(claim),
-      doubt: () => undefined,
+      doubt: ({ metadata }: PersistentVolumeClaim) => void doubted.push(metadata?.name),
     };
-    return { server, requests, end, remembered, deps: { ...depsOf(ports), client, claims } };
+    return { server, requests, end, remembered, doubted, deps: { ...depsOf(ports), client, claims } };
   }
   const read = 'get persistentvolumeclaims 200';
 
@@ -176,10 +177,11 @@ describe('given a write of a claim that has no answer', () => {
     expect([requests(), remembered]).toEqual([[read], [cached]]);
   });
 
-  it('and a claim that cannot be read then, then the lost answer is the failure', async () => {
-    const { server, end, deps } = losing(true);
+  it('and a claim that cannot be read then, then the lost answer is the failure, and the claim is in doubt', async () => {
+    const { server, end, doubted, deps } = losing(true);
     const client = { ...deps.client, get: () => Promise.reject(new Error('no right')) };
     await expect(end(protectClaim({ ...deps, client }, server.seed(aClaim()), signal))).rejects.toBe(lost);
+    expect(doubted).toEqual(['data']);
   });
 });
 

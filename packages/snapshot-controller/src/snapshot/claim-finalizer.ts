@@ -24,7 +24,7 @@ export interface ClaimDeps {
   readonly client: Pick<ApiClient, 'get' | 'update'>;
   readonly clock: Clock;
   readonly random: Random;
-  readonly claims: Pick<Cache<PersistentVolumeClaim>, 'get' | 'remember'>;
+  readonly claims: Pick<Cache<PersistentVolumeClaim>, 'get' | 'remember' | 'doubt'>;
   readonly turns: ClaimTurns;
 }
 
@@ -65,7 +65,7 @@ interface FinalizerChange {
 
 /**
  * Changes the claim of the cache; after a conflict, that of the API server. Resolves with the claim as it is then, and the cache shows it,
- * also after a write without an answer.
+ * also after a write without an answer, or the claim is in doubt.
  */
 function changeFinalizers(
   { client, clock, random, claims, turns }: ClaimDeps,
@@ -96,6 +96,8 @@ function changeFinalizers(
         if (isAnswered(error as Error)) throw error;
         // It may have been written. Until a slow watch shows that, a snapshot could go and leave the finalizer behind.
         const current = await readAgain().catch(() => undefined);
+        // The runs that follow read it before they rely on what the cache shows.
+        if (current === undefined) claims.doubt(known);
         if (current === undefined || finalizersOf(current) !== undefined) throw error;
         return current;
       }
