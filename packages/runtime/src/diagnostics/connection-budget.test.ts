@@ -13,7 +13,7 @@ function aBudget(limits: { readonly connections?: number; readonly bytes?: numbe
   return { budget, open, closed };
 }
 
-it('[runtime#202] given one client with all connections but one, when a new client connects, then the longest waiting connection of the first is closed', () => {
+it('[runtime#212] given one client with all connections but one, when a new client connects, then the longest waiting connection of the first is closed', () => {
   const { budget, open, closed } = aBudget({ connections: 4 });
   open('b1');
   const first = open('a1');
@@ -25,14 +25,14 @@ it('[runtime#202] given one client with all connections but one, when a new clie
   expect(closed).toEqual(['a2']);
 });
 
-it('[runtime#202] given a client whose connections are all being served, when a new client connects, then the oldest of them is closed', () => {
+it('[runtime#212] given a client whose connections are all being served, when a new client connects, then the oldest of them is closed', () => {
   const { budget, open, closed } = aBudget();
   for (const name of ['a1', 'a2', 'a3']) budget.isServed(open(name));
   open('b1');
   expect(closed).toEqual(['a1']);
 });
 
-it('[runtime#202] given connections that ended, then they count no more', () => {
+it('[runtime#212] given connections that ended, then they count no more', () => {
   const { budget, open, closed } = aBudget();
   const ended = [open('a1'), open('a2'), open('a3')];
   for (const each of ended) {
@@ -45,7 +45,7 @@ it('[runtime#202] given connections that ended, then they count no more', () => 
   expect(closed).toEqual([]);
 });
 
-it('[runtime#203] given answers above the limit of bytes, when another is to be sent, then those that wait longest are dropped until the rest fits', () => {
+it('[runtime#213] given answers above the limit of bytes, when another is to be sent, then those that wait longest are dropped until the rest fits', () => {
   const { budget, open, closed } = aBudget({ connections: 9 });
   budget.isServed(open('a1', { length: 200 }));
   open('a2', { length: 60 });
@@ -57,7 +57,7 @@ it('[runtime#203] given answers above the limit of bytes, when another is to be 
   expect(closed).toEqual(['a2', 'a4']);
 });
 
-it('[runtime#203] given one answer that is larger than the limit, when small ones are sent, then none is dropped', () => {
+it('[runtime#213] given one answer that is larger than the limit, when small ones are sent, then none is dropped', () => {
   const { budget, open, closed } = aBudget({ connections: 9 });
   open('a1', { length: 1 });
   budget.makeRoomFor(open('a2', { length: 1000 }));
@@ -65,7 +65,7 @@ it('[runtime#203] given one answer that is larger than the limit, when small one
   expect(closed).toEqual([]);
 });
 
-it('[runtime#203] given one answer for several clients, then it counts once', () => {
+it('[runtime#213] given one answer for several clients, then it counts once', () => {
   const { budget, open, closed } = aBudget({ connections: 9 });
   const page = { length: 90 };
   open('a1', { length: 90 });

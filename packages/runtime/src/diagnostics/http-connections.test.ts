@@ -58,7 +58,7 @@ function aSlowRoute() {
   return { runs, route };
 }
 
-it('[runtime#200] given a client that sends 3,000 requests at once, then one at a time is served, and another client is answered meanwhile', async () => {
+it('[runtime#210] given a client that sends 3,000 requests at once, then one at a time is served, and another client is answered meanwhile', async () => {
   const { runs, route } = aSlowRoute();
   const { clock, port } = await serve([route, { path: '/fast', handler: () => ({ status: 200, body: 'fast' }) }]);
   const greedy = open(port, get('/slow').repeat(3_000));
@@ -78,7 +78,7 @@ it('[runtime#200] given a client that sends 3,000 requests at once, then one at 
   expect(greedy.answers()).toEqual(Array.from({ length: 12 }, (_, index) => `run ${index + 1}`));
 });
 
-it('[runtime#200] given a client that waits for each answer, then its next request waits for no pause', async () => {
+it('[runtime#210] given a client that waits for each answer, then its next request waits for no pause', async () => {
   const { port } = await serve([{ path: '/fast', handler: () => ({ status: 200, body: 'fast' }) }]);
   const client = open(port);
   for (let answered = 1; answered <= 3; answered += 1) {
@@ -87,7 +87,7 @@ it('[runtime#200] given a client that waits for each answer, then its next reque
   }
 });
 
-it('[runtime#200] given a client that ends its connection while its request runs, then the handler sees it', async () => {
+it('[runtime#210] given a client that ends its connection while its request runs, then the handler sees it', async () => {
   const started = Promise.withResolvers<AbortSignal>();
   const { port } = await serve([
     {
@@ -104,7 +104,7 @@ it('[runtime#200] given a client that ends its connection while its request runs
   await until(() => signal.aborted);
 });
 
-it('[runtime#200] given 64 KiB of requests, exactly what a socket keeps, while one is served, then timers run and others are answered', async () => {
+it('[runtime#210] given 64 KiB of requests, exactly what a socket keeps, while one is served, then timers run and others are answered', async () => {
   const { runs, route } = aSlowRoute();
   const { clock, port } = await serve([route, { path: '/fast', handler: () => ({ status: 200, body: 'fast' }) }]);
   const bytes = get('/slow').repeat(4_000);
@@ -121,14 +121,14 @@ it('[runtime#200] given 64 KiB of requests, exactly what a socket keeps, while o
   });
 });
 
-it('[runtime#200] given a client that sends two requests and ends its side, then the connection is closed', async () => {
+it('[runtime#210] given a client that sends two requests and ends its side, then the connection is closed', async () => {
   const { port } = await serve([{ path: '/fast', handler: () => ({ status: 200, body: 'fast' }) }]);
   const client = open(port);
   client.socket.end(get('/fast') + get('/fast'));
   await until(() => client.isClosed());
 });
 
-it('[runtime#202] given a client with 64 silent connections, when two others connect, then they are answered, and two of the 64 are closed', async () => {
+it('[runtime#212] given a client with 64 silent connections, when two others connect, then they are answered, and two of the 64 are closed', async () => {
   const { port } = await serve([{ path: '/fast', handler: () => ({ status: 200, body: 'fast' }) }]);
   const silent = Array.from({ length: 64 }, () => open(port, 'GET /half'));
   await until(() => silent.every(({ socket }) => !socket.connecting));
@@ -138,7 +138,7 @@ it('[runtime#202] given a client with 64 silent connections, when two others con
   expect(others.map((each) => each.isClosed())).toEqual([false, false]);
 });
 
-it('[runtime#203] given three clients of which none reads its large answer, then only the last keeps it, and another client is answered', async () => {
+it('[runtime#213] given three clients of which none reads its large answer, then only the last keeps it, and another client is answered', async () => {
   let runs = 0;
   const page: HttpRoute = {
     path: '/page',
@@ -163,7 +163,7 @@ it('[runtime#203] given three clients of which none reads its large answer, then
   expect(deaf.map((each) => each.isClosed())).toEqual([true, true, false]);
 });
 
-it('[runtime#203] given clients that are silent, send half a request, or read nothing of a large answer, then their connections are closed, and one whose request is served is not', async () => {
+it('[runtime#213] given clients that are silent, send half a request, or read nothing of a large answer, then their connections are closed, and one whose request is served is not', async () => {
   const held = Promise.withResolvers<void>();
   const limits = { connections: 9, bytes: 1024, silenceMs: 50 };
   const connections = createHttpConnections({ clock: systemClock() }, limits, async ({ request, send }) => {

@@ -5,7 +5,7 @@ import { until } from '../../testing/index.ts';
 import { systemClock } from '../clock/system-clock.ts';
 import { pacedSocket } from './paced-socket.ts';
 
-it('[runtime#200] given a client that sends much at once, then it is read in pieces of 256 bytes, none while closed, and a body of a known size in one', async () => {
+it('[runtime#210] given a client that sends much at once, then it is read in pieces of 256 bytes, none while closed, and a body of a known size in one', async () => {
   const accepted = Promise.withResolvers<Socket>();
   const server = createServer({ allowHalfOpen: true }, accepted.resolve);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

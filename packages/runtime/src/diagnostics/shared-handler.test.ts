@@ -24,7 +24,7 @@ const ok: HttpResponse = { status: 200, body: 'ok' };
 const bad: HttpResponse = { status: 500, body: 'bad' };
 const shared = async (answers: readonly Promise<unknown>[]) => await Promise.all(answers);
 
-it('[runtime#201] given requests during a run, when it succeeds, then all get its answer, and the next request gets a run of its own', async () => {
+it('[runtime#211] given requests during a run, when it succeeds, then all get its answer, and the next request gets a run of its own', async () => {
   const { runs, ask } = aSharedHandler();
   const waiting = [ask(), ask(), ask()];
   await settle();
@@ -38,7 +38,7 @@ it('[runtime#201] given requests during a run, when it succeeds, then all get it
   expect(await next).toBe(ok);
 });
 
-it('[runtime#201] given requests during a run, when it fails, then the first gets the failure and the others share one more run', async () => {
+it('[runtime#211] given requests during a run, when it fails, then the first gets the failure and the others share one more run', async () => {
   const { runs, ask } = aSharedHandler();
   const waiting = [ask(), ask(), ask()];
   await settle();
@@ -49,7 +49,7 @@ it('[runtime#201] given requests during a run, when it fails, then the first get
   expect(await shared(waiting)).toEqual([bad, ok, ok]);
 });
 
-it('[runtime#201] given a run for several clients, when the one that began it disconnects, then the run goes on for the others', async () => {
+it('[runtime#211] given a run for several clients, when the one that began it disconnects, then the run goes on for the others', async () => {
   const { runs, ask } = aSharedHandler();
   const gone = new AbortController();
   const first = ask(gone.signal);
@@ -62,7 +62,7 @@ it('[runtime#201] given a run for several clients, when the one that began it di
   expect(await second).toBe(ok);
 });
 
-it('[runtime#201] given a run whose clients are all gone, then it ends, and the next run begins after its end', async () => {
+it('[runtime#211] given a run whose clients are all gone, then it ends, and the next run begins after its end', async () => {
   const { runs, ask } = aSharedHandler();
   const gone = new AbortController();
   const first = ask(gone.signal);
@@ -76,14 +76,14 @@ it('[runtime#201] given a run whose clients are all gone, then it ends, and the 
   expect(await next).toBe(ok);
 });
 
-it('[runtime#201] given a client that is gone before its run begins, then nothing runs for it', async () => {
+it('[runtime#211] given a client that is gone before its run begins, then nothing runs for it', async () => {
   const { runs, ask } = aSharedHandler();
   expect(await ask(AbortSignal.abort(new Error('gone')))).toBe('gone');
   await settle();
   expect(runs.filter(({ request }) => !request.signal.aborted)).toEqual([]);
 });
 
-it('[runtime#201] given a run that hangs although its clients are gone, then no other run begins beside it', async () => {
+it('[runtime#211] given a run that hangs although its clients are gone, then no other run begins beside it', async () => {
   let running = 0;
   const handler = sharedHandler(() => {
     running += 1;
