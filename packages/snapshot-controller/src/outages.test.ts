@@ -47,7 +47,7 @@ function playSidecar({ server }: Fixture): void {
         void server.objects.change(resource as unknown as Resource<Content>, { name }, how);
       if (deletionTimestamp !== undefined) {
         if (annotations?.[mark] !== undefined && held?.includes(finalizer) === true) {
-          server.objects.remove(resource as unknown as Resource, { name });
+          server.objects.remove(resource, { name });
         }
       } else if (content.status?.readyToUse !== true && isBound(content)) change(cut);
     }
@@ -140,7 +140,7 @@ const everything: readonly Resource[] = [
   volumeSnapshotContents,
   volumeGroupSnapshots,
   volumeGroupSnapshotContents,
-] as unknown as readonly Resource[];
+];
 
 /** Undefined: the flow has fewer writes. */
 async function endOf(
@@ -151,7 +151,7 @@ async function endOf(
   let isBack = false;
   const { namespace, name = '' } = wanted.metadata ?? {};
   const resource = (wanted.kind === 'VolumeSnapshot' ? volumeSnapshots : volumeGroupSnapshots) as unknown as Resource;
-  const current = (): Content | undefined => it.get(resource as Resource<Content>, { namespace, name });
+  const current = (): Content | undefined => it.get(resource, { namespace, name });
   const remove = (): void => {
     if (current() !== undefined) it.server.objects.delete(resource, { namespace, name });
   };
