@@ -130,7 +130,7 @@ describe('an unusable answer about a volume that is recorded already', () => {
     return p;
   }
 
-  it('[provisioner#C28] given another replica has recorded the volume, and the cache does not have that yet, then the volume is not deleted', async () => {
+  it('[provisioner#224] given another replica has recorded the volume, and the cache does not have that yet, then the volume is not deleted', async () => {
     const p = await behind(() => undefined);
     expect([p.calls(), p.driver.volumes().map(({ id }) => id), warnings(p)]).toEqual([
       ['CreateVolume pvc-uid-data OK'],
@@ -139,7 +139,7 @@ describe('an unusable answer about a volume that is recorded already', () => {
     ]);
   });
 
-  it('[provisioner#C28] given the record cannot be read, then the volume is not deleted, and is read for again before another CreateVolume', async () => {
+  it('[provisioner#224] given the record cannot be read, then the volume is not deleted, and is read for again before another CreateVolume', async () => {
     const failing = { kind: 'status', point: 'before', code: 500, reason: 'InternalError' } as const;
     const p = await behind(({ faults }) => faults.push(faultOn('get persistentvolumes', failing, 99)));
     await p.clock.advance(20_000);
