@@ -18,6 +18,8 @@ export function playController({ server }: TestCluster): void {
     const isThere = claim?.metadata?.uid === owner?.uid;
     const phase = isThere ? 'Bound' : 'Released';
     const name = volume.metadata?.name ?? '';
+    // No claim is bound to a PersistentVolume that is being deleted.
+    if (isThere && volume.metadata?.deletionTimestamp !== undefined && volume.status?.phase !== 'Bound') continue;
     if (volume.status?.phase !== phase) {
       server.objects.change(persistentVolumes, { name }, (current: PersistentVolume) => ({
         ...current,

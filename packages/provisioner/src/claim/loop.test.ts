@@ -98,7 +98,7 @@ describe('a class', () => {
 describe('a PersistentVolume', () => {
   const name = 'pvc-uid-data';
 
-  it('[provisioner#C63] given that of a pending claim goes, then the claim is woken; given it appears or changes, then not', async () => {
+  it('[provisioner#222] given that of a pending claim goes, then the claim is woken; given it appears or changes, then not', async () => {
     const p = await aProvisioner({ seed: [aClass(isLate), aClaim()] });
     expect(await added(p, () => p.server.seed(aVolume({ phase: 'Available' })))).toBe(0);
     const status = { phase: 'Bound' };
@@ -108,7 +108,7 @@ describe('a PersistentVolume', () => {
     expect(await added(p, () => p.server.objects.remove(persistentVolumes, { name }))).toBe(1);
   });
 
-  it('[provisioner#C63] given that of a bound claim, of one that is gone or of none goes, then no claim is woken', async () => {
+  it('[provisioner#222] given that of a bound claim, of one that is gone or of none goes, then no claim is woken', async () => {
     const p = await aProvisioner({ seed: [aClass(isLate), aClaim({ spec: { volumeName: name } })] });
     const owners = [{ uid: 'uid-data' }, { uid: 'uid-gone' }, {}];
     for (const claimRef of owners) {

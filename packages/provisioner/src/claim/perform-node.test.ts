@@ -140,12 +140,18 @@ describe('the PersistentVolume of a claim, whoever made it', () => {
     },
   });
   const ofOther = aVolume({ spec: { claimRef: { namespace: 'team', name: 'other', uid: 'uid-other' } } });
+  const going = aVolume({ deleting: 'yes', phase: 'Available' });
   const ofOtherDriver = aVolume({ annotations: {}, spec: { csi: { driver: 'other', volumeHandle: 'h' } } });
 
   it.each([
     { given: 'that does not exist', answer: refusal(404, 'NotFound'), learned: { record: 'read' } },
     { given: 'that cannot be read', answer: refusal(500), learned: { record: { failure: 'no' } } },
     { given: 'of this node', answer: on('n1'), learned: { record: 'read', volume: { kind: 'own' } } },
+    {
+      given: 'of this node, which is being deleted before the claim is bound',
+      answer: on('n1', going),
+      learned: { record: 'read', volume: { kind: 'losing', record: on('n1', going) } },
+    },
     {
       given: 'of another claim',
       answer: on('n2', ofOther),

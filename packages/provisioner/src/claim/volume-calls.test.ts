@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The meaning of errors of the channel that neither the driver's model nor a fault rule can produce. */
 import { type CsiChannel, CsiError } from '@csi-sidecars/csi';
+import { type ApiClient, ApiError } from '@csi-sidecars/runtime';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aVolume, driverName } from '../../testing/builders.ts';
@@ -26,6 +27,12 @@ function depsWith(error: Error, lost = new AbortController().signal) {
   return { ...context, channel, memory: createClaimMemory() };
 }
 const { signal } = new AbortController();
+/** No PersistentVolume of our name is in the API server. */
+const client = {
+  get: async () => {
+    throw new ApiError({ status: 404, reason: 'NotFound', message: 'not found' });
+  },
+} as unknown as ApiClient;
 const action = { row: 'C22', kind: 'createVolume', pinned, request: pinned.request, isFirst: true } as const;
 const first = { state: state(), action, signal };
 
@@ -81,6 +88,7 @@ it('given a driver that takes its time, when a volume is deleted, then nothing i
     { ...deps, channel: { ...deps.channel, call: call as CsiChannel['call'] } },
     {
       clock,
+      client,
       caches: { volumes: { list: () => [] } },
       state: state({ pinned }),
       action: { row: 'C28', kind: 'cleanUp', volume: unusable, secrets: {} },
@@ -143,6 +151,7 @@ describe('[provisioner#I7] the metric label of calls', () => {
         { ...deps, channel },
         {
           clock: new FakeClock(),
+          client,
           caches: { volumes: { list: () => [] } },
           state: state({ pinned: of }),
           action: { row: 'C28', kind: 'cleanUp', volume: unusable, secrets: {} },
@@ -157,6 +166,7 @@ describe('[provisioner#I7] the metric label of calls', () => {
 describe('an error of the DeleteVolume that cleans up', () => {
   const step = {
     clock: new FakeClock(),
+    client,
     caches: { volumes: { list: () => [] } },
     state: state({ pinned }),
     action: { row: 'C28', kind: 'cleanUp', volume: unusable, secrets: {} },
@@ -198,6 +208,7 @@ describe('an error that does not come from the driver', () => {
     const { deps, clock } = aDriverThat([defect]);
     const step = {
       clock,
+      client,
       caches: { volumes: { list: () => [] } },
       state: state({ pinned }),
       action: { row: 'C28', kind: 'cleanUp', volume: unusable, secrets: {} },
@@ -245,6 +256,7 @@ describe('the attempts to clean up', () => {
   const secrets = { user: 'x' };
   const stepOf = (clock: FakeClock, remembered = state({ pinned }), volumes = [aVolume()]) => ({
     clock,
+    client,
     caches: { volumes: { list: () => volumes } },
     state: remembered,
     action: { row: 'C28', kind: 'cleanUp', volume, secrets } as const,
@@ -296,6 +308,12 @@ describe('the attempts to clean up', () => {
     const { cleanedUp, memory } = await cleanUp(deps, stepOf(clock, state({ pinned }), [aVolume(), own]));
     expect([cleanedUp, calls]).toEqual([{ failure: expect.stringContaining('pv-x') as unknown, isOpen: false }, []]);
     expect(memory).toMatchObject({ kind: 'pinned', pinned });
+  });
+
+  it('given the PersistentVolume of our name has another volume, then the volume is deleted', async () => {
+    const { deps, clock } = aDriverThat([{}]);
+    const other = { get: async () => aVolume() } as unknown as ApiClient;
+    expect((await cleanUp(deps, { ...stepOf(clock), client: other })).cleanedUp).toBe('yes');
   });
 
   it('given an in-tree PersistentVolume that names the volume by an attribute, then it is a record too', async () => {

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The calls to the driver that the claim loop makes, and the translation of their results for `decide`. */
 import { CsiError } from '@csi-sidecars/csi';
-import { type Lister, type PersistentVolume, type Step, toError } from '@csi-sidecars/runtime';
+import {
+  type ApiClient,
+  isNotFound,
+  type Lister,
+  type PersistentVolume,
+  persistentVolumes,
+  type Step,
+  toError,
+} from '@csi-sidecars/runtime';
 import { mayRecord } from '@csi-sidecars/volume';
 import { isOpen, toErrorOutcome, toResponseOutcome, type Unusable } from './outcome.ts';
 import type { Entry } from './memory.ts';
@@ -59,23 +67,20 @@ export async function checkSpace(
 
 const cleanUpAttempts = 5;
 
-interface CleanUpStep extends Pick<Step<ClaimLoop, 'cleanUp'>, 'clock' | 'state' | 'action' | 'signal'> {
+interface CleanUpStep extends Pick<Step<ClaimLoop, 'cleanUp'>, 'client' | 'clock' | 'state' | 'action' | 'signal'> {
   readonly caches: { readonly volumes: Pick<Lister<PersistentVolume>, 'list'> };
 }
 
 /** Attempts follow each other without pause within one timeout, because the claim waits. */
 export async function cleanUp(
   { channel, driver, settings, memory }: CallDeps,
-  { clock, caches, state: { memory: entry }, action: { volume, secrets }, signal }: CleanUpStep,
+  { client, clock, caches, state: { memory: entry, volumeName }, action: { volume, secrets }, signal }: CleanUpStep,
 ): Promise<Pick<Partial<ClaimState>, 'cleanedUp' | 'created' | 'memory'>> {
-  const record = recordOf(caches.volumes, volume, driver.name);
   const migrated = entry.kind === 'pinned' && entry.pinned.plan.isMigrated;
   const endMs = clock.monotonicMs() + settings.timeoutMs;
   const cleanedUp =
-    record === undefined
-      ? await deleteVolume(channel, { clock, endMs, volume, secrets, migrated, signal })
-      : // A driver that answers with a volume in use must not have it deleted. It was not made for this claim.
-        ({ failure: messages.recorded(volume.volumeId, record), isOpen: false } as const);
+    (await whyKept({ client, volumes: caches.volumes, driver: driver.name, signal }, volume, volumeName)) ??
+    (await deleteVolume(channel, { clock, endMs, volume, secrets, migrated, signal }));
   if (entry.kind !== 'pinned') return { cleanedUp, created: volume };
   const { deleting: _before, ...rest } = entry.pinned;
   const isGoingOn = typeof cleanedUp === 'object' && cleanedUp.isOpen;
@@ -110,14 +115,34 @@ async function deleteVolume(
   return last;
 }
 
-/** The name of the PersistentVolume that has this volume. */
-function recordOf(
-  volumes: Pick<Lister<PersistentVolume>, 'list'>,
+interface Records {
+  readonly client: ApiClient;
+  readonly volumes: Pick<Lister<PersistentVolume>, 'list'>;
+  readonly driver: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A driver that answers with a volume in use must not have it deleted. It was not made for this claim, or another replica has recorded it
+ * under our name a moment ago. That record may not be in the cache yet, so it is read.
+ */
+async function whyKept(
+  { client, volumes, driver, signal }: Records,
   { volumeId, attributes }: Unusable,
-  driver: string,
-): string | undefined {
+  volumeName: string,
+): Promise<Extract<ClaimState['cleanedUp'], object> | undefined> {
   const csi = { driver, volumeHandle: volumeId, volumeAttributes: attributes };
-  return volumes.list().find((volume) => mayRecord(volume, csi))?.metadata?.name;
+  const cached = volumes.list().find((volume) => mayRecord(volume, csi));
+  if (cached !== undefined) {
+    return { failure: messages.recorded(volumeId, cached.metadata?.name ?? ''), isOpen: false };
+  }
+  try {
+    const latest = await client.get(persistentVolumes, { name: volumeName }, { signal });
+    return mayRecord(latest, csi) ? { failure: messages.recorded(volumeId, volumeName), isOpen: false } : undefined;
+  } catch (error) {
+    // Whether the volume may be deleted is found out before CreateVolume is called again.
+    return isNotFound(error) ? undefined : { failure: toError(error).message, isOpen: true };
+  }
 }
 
 /** The driver did answer, so the code of an undecodable answer says nothing about its effect. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From a created volume to its record: bad answers of the driver, and an API server that refuses the record. */
 import { persistentVolumes } from '@csi-sidecars/runtime';
+import { faultOn } from '@csi-sidecars/test-driver/testing';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aVolume, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
@@ -103,6 +104,51 @@ describe('a volume that is too small', () => {
     await p.clock.advance(10_000);
     expect(p.calls().filter((call) => call.startsWith('DeleteVolume'))).toHaveLength(1);
     expect(isProtected(p)).toBe(true);
+  });
+});
+
+describe('an unusable answer about a volume that is recorded already', () => {
+  const small = { set: { volume: { capacity_bytes: '80' } } };
+  const ours = (volumeHandle: string) =>
+    aVolume({ phase: 'Bound', spec: { csi: { driver: driverName, volumeHandle } } });
+
+  /** The record is in the API server, and the cache does not have it yet. */
+  async function behind(prepare: (p: Fixture) => void): Promise<Fixture> {
+    const p = await aProvisioner({ seed: [aClass()] });
+    p.faults.push({
+      when: ({ verb, resource }) => (verb === 'watch' || verb === 'list') && resource === 'persistentvolumes',
+      fault: { kind: 'break', point: 'before', failure: 'refused' },
+      times: Infinity,
+    });
+    p.server.endWatches('broken');
+    await p.clock.advance(10_000);
+    p.server.seed(ours('volume-1'));
+    answer(p, small);
+    prepare(p);
+    p.server.seed(aClaim());
+    await p.settle();
+    return p;
+  }
+
+  it('[provisioner#224] given another replica has recorded the volume, and the cache does not have that yet, then the volume is not deleted', async () => {
+    const p = await behind(() => undefined);
+    expect([p.calls(), p.driver.volumes().map(({ id }) => id), warnings(p)]).toEqual([
+      ['CreateVolume pvc-uid-data OK'],
+      ['volume-1'],
+      [expect.stringContaining('volume volume-1 is not deleted, because PersistentVolume pvc-uid-data has it')],
+    ]);
+  });
+
+  it('[provisioner#224] given the record cannot be read, then the volume is not deleted, and is read for again before another CreateVolume', async () => {
+    const failing = { kind: 'status', point: 'before', code: 500, reason: 'InternalError' } as const;
+    const p = await behind(({ faults }) => faults.push(faultOn('get persistentvolumes', failing, 99)));
+    await p.clock.advance(20_000);
+    expect([p.calls(), isProtected(p)]).toEqual([['CreateVolume pvc-uid-data OK'], true]);
+    p.faults.splice(0);
+    p.server.objects.remove(persistentVolumes, { name: 'pvc-uid-data' });
+    await p.clock.advance(60_000);
+    expect(p.calls().map((call) => call.split(' ')[0])).toEqual(['CreateVolume', 'DeleteVolume', 'CreateVolume']);
+    expect([p.driver.volumes().length, p.volume()?.spec?.csi?.volumeHandle]).toEqual([1, p.driver.volumes()[0]?.id]);
   });
 });
 
