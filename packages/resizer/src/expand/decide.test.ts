@@ -244,10 +244,10 @@ describe('an attempt up to the call', () => {
     ...['NodeResizeInfeasible', 'NodeResizePending', 'NodeResizeInProgress'].map((rstatus) => {
       const shown = aClaim({ alloc: '2Gi', rstatus, conditions: [aCondition('Resizing')] });
       return {
-        id: '[resizer#E12]',
+        id: '[resizer#E10]',
         given: `another attempt of a claim with the resize status ${rstatus}`,
         state: { claim: shown, turn: 'taken', target: sizeOf('2Gi') },
-        then: { row: 'E12', kind: 'announce', claim: shown, volume, target: sizeOf('2Gi') },
+        then: { row: 'E10', kind: 'mark', claim: shown, target: sizeOf('2Gi'), status: 'same' },
       } as const;
     }),
     {
