@@ -166,6 +166,8 @@ describe('whose volume it is, and whether it grows', () => {
 });
 
 const tooLarge = aClaim({ alloc: '2Gi', rstatus: 'ControllerResizeInfeasible' });
+const refusedByNode = aClaim({ alloc: '3Gi', rstatus: 'NodeResizeInfeasible' });
+const grownVolume = aVolume({ spec: { capacity: { storage: '3Gi' } } });
 const takesTurn = (row: string): Action => ({ row, kind: 'takeTurn', volumeHandle: 'volume-1' });
 
 describe('an attempt up to the call', () => {
@@ -250,6 +252,12 @@ describe('an attempt up to the call', () => {
         then: { row: 'E10', kind: 'mark', claim: shown, target: sizeOf('2Gi'), status: 'same' },
       } as const;
     }),
+    {
+      id: '[resizer#S7]',
+      given: 'a driver that expands volumes, and a size that the node refused and the user has lowered',
+      state: { claim: refusedByNode, volume: grownVolume, turn: 'taken' },
+      then: { row: 'E10', kind: 'mark', claim: refusedByNode, target: sizeOf('3Gi'), status: 'same' },
+    },
     {
       id: '[resizer#E10, 61]',
       given: 'another attempt of a claim with the annotation',
