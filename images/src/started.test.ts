@@ -4,12 +4,15 @@
  * cold page cache. Changes this machine while it runs (containers and control groups, as root), so it needs a yes like control
  * plane `node`; in CI it always runs.
  */
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
+import { request as requestTls } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
+import { createTestAuthority } from '@csi-sidecars/runtime/testing';
 import { startTestDriver, type TestDriver } from '@csi-sidecars/test-driver';
+import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   anonymousMib,
@@ -25,6 +28,7 @@ import {
 import { inspect } from '../testing/inspect.ts';
 import { buildImages, rememberedGzip } from './build.ts';
 import { layoutOf } from './oci/layout.ts';
+import { repositoryRoot } from './repository.ts';
 import { imageSet } from './set.ts';
 import { readPins } from './sources/pins.ts';
 
@@ -179,6 +183,39 @@ describe.runIf(allowed)('containers of the images', () => {
       },
       60 * seconds,
     );
+
+    it(
+      '[snapshot-conversion-webhook#13] given the memory limit of the chart, when one client sends the largest bodies and larger ones on twelve connections, then the webhook lives and answers others',
+      async () => {
+        const certificates = join(folder, 'certificates');
+        mkdirSync(certificates, { recursive: true });
+        const pair = createTestAuthority().issue({ commonName: 'webhook', hosts: ['127.0.0.1'] });
+        writeFileSync(join(certificates, 'tls.crt'), pair.cert);
+        writeFileSync(join(certificates, 'tls.key'), pair.key);
+        const port = 29_887;
+        await using container = image('snapshot-conversion-webhook').start({
+          mounts: { '/tls': certificates },
+          args: ['--tls-cert-file=/tls/tls.crt', '--tls-private-key-file=/tls/tls.key', `--port=${port}`],
+          memoryMib: webhookLimitMib(),
+        });
+        await until(() => container.logged().includes('"Listening"'), 20 * seconds);
+        const largest = aReview(4 * mib);
+        expect(await convert(port, largest)).toBe(200);
+        const tooLarge = Buffer.from(`[${'{},'.repeat(8 * mib)}{}]`);
+        const bodies = [largest, tooLarge, largest];
+        const sent = Array.from({ length: 12 }, async () => {
+          const statuses: (number | string)[] = [];
+          for (const body of bodies) statuses.push(await convert(port, body));
+          return statuses;
+        });
+        const statuses = new Set((await Promise.all(sent)).flat());
+        // The budget of the server closes connections of a client that has too many of them.
+        expect([...statuses].filter((status) => ![200, 413, 'closed'].includes(status))).toEqual([]);
+        expect(statuses).toContain(200);
+        expect(await convert(port, aReview(mib))).toBe(200);
+      },
+      120 * seconds,
+    );
   });
 
   describe('the life of a container', () => {
@@ -246,5 +283,47 @@ function answers(port: number): Promise<boolean> {
       response.resume().on('end', () => resolve(response.statusCode === 200));
     });
     request.on('error', () => resolve(false));
+  });
+}
+
+const mib = 2 ** 20;
+
+/** The limit that the chart of snapshot-controller sets. */
+function webhookLimitMib(): number {
+  const values = load(readFileSync(join(repositoryRoot, 'charts/snapshot-controller/values.yaml'), 'utf8')) as {
+    readonly webhook: { readonly resources: { readonly limits: { readonly memory: string } } };
+  };
+  return Number(/^(\d+)Mi$/.exec(values.webhook.resources.limits.memory)?.[1]);
+}
+
+/** A ConversionReview of group contents, as large as fits. */
+function aReview(bytes: number): Buffer {
+  const info = { volumeHandle: 'v'.repeat(40), snapshotHandle: 's'.repeat(40), readyToUse: true, restoreSize: 1 };
+  const content = {
+    apiVersion: 'groupsnapshot.storage.k8s.io/v1beta2',
+    kind: 'VolumeGroupSnapshotContent',
+    metadata: { name: 'content', uid: 'uid' },
+    spec: { driver: 'a', deletionPolicy: 'Delete', source: { volumeHandles: [] } },
+    status: { volumeSnapshotInfoList: Array.from({ length: 10 }, () => info) },
+  };
+  const request = { uid: 'u', desiredAPIVersion: 'groupsnapshot.storage.k8s.io/v1' };
+  const review = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'ConversionReview', request };
+  const count = Math.floor((bytes - 500) / (JSON.stringify(content).length + 1));
+  const objects = Array.from({ length: count }, () => content);
+  return Buffer.from(JSON.stringify({ ...review, request: { ...request, objects } }));
+}
+
+/** The status of the answer, or how the request ended without one. */
+function convert(port: number, body: Buffer): Promise<number | string> {
+  return new Promise((resolve) => {
+    const headers = { 'content-type': 'application/json' };
+    const target = { host: '127.0.0.1', port, path: '/convert', method: 'POST', headers, agent: false };
+    const request = requestTls({ ...target, rejectUnauthorized: false }, (response) => {
+      response.resume().on('close', () => resolve(response.complete ? (response.statusCode ?? 0) : 'closed'));
+    });
+    request.on('error', ({ code = '' }: NodeJS.ErrnoException) =>
+      resolve(['ECONNRESET', 'EPIPE'].includes(code) ? 'closed' : code),
+    );
+    request.end(body);
   });
 }

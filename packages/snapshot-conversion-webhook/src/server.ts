@@ -2,7 +2,7 @@
 /**
  * The HTTPS server: /convert for the API server, /readyz for kubelet. Every pod of the cluster can connect to it. No request ends the process,
  * and none keeps the API server waiting: the runtime's HTTP serves one request of a connection at a time and closes slow and silent ones,
- * and the limits below are what the memory limit of the chart allows, of 192 MiB.
+ * and the limits below are what the memory limit of the chart allows, of 256 MiB.
  */
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server } from 'node:tls';
