@@ -14,6 +14,8 @@ const outsideTests: Readonly<Record<string, readonly string[]>> = {
   // The codec is tested with the messages of CSI.
   grpc: ['packages/csi/src/message-codecs*.test.ts', 'packages/csi/testing/*.test.ts'],
   sidecar: ['packages/*/src/program.test.ts'],
+  // What several controllers share is tested where it is used.
+  volume: ['packages/provisioner/src/topology/*.test.ts', 'packages/*/src/**/{plan,request,creating}.test.ts'],
 };
 
 const packages = [
