@@ -6,7 +6,9 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const name = 'no-network';
+/** Not that of a plugin: the library looks for a folder of this name beside the configuration. */
+const network = 'pods';
+const plugin = 'no-network';
 /** containerd runs a plugin of this name for the loopback interface of each pod. */
 const loopback = 'loopback';
 const cniVersion = '1.0.0';
@@ -32,11 +34,11 @@ esac
 /** Plugins and their configuration are in one folder. */
 export function writePodNetwork(folder: string): void {
   mkdirSync(folder, { recursive: true });
-  for (const plugin of [name, loopback]) {
-    const path = join(folder, plugin);
+  for (const name of [plugin, loopback]) {
+    const path = join(folder, name);
     writeFileSync(path, script);
     chmodSync(path, 0o755);
   }
-  const configuration = { cniVersion, name, plugins: [{ type: name }] };
-  writeFileSync(join(folder, '10-no-network.conflist'), JSON.stringify(configuration));
+  const configuration = { cniVersion, name: network, plugins: [{ type: plugin }] };
+  writeFileSync(join(folder, '10-pods.conflist'), JSON.stringify(configuration));
 }
