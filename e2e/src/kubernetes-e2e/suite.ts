@@ -68,8 +68,8 @@ export async function runTests(suite: Suite, run: string, selection: Selection):
     },
     clock,
   );
-  // ginkgo passes SIGTERM on: tests clean up.
-  const stop = (): void => child.signal('SIGTERM');
+  // To its workers too, which it does not pass it on to: tests clean up.
+  const stop = (): void => void process.kill(-child.pid, 'SIGINT');
   signal.addEventListener('abort', stop, { once: true });
   await child.exited;
   signal.removeEventListener('abort', stop);
