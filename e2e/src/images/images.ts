@@ -36,8 +36,12 @@ export function imageOf(name: ProgramName): string {
 const platform: PlatformName = process.arch === 'arm64' ? 'linux/arm64' : 'linux/amd64';
 
 /** `env`: whose programs, as everywhere. */
-export async function writeImages(path: string, env: Environment): Promise<readonly string[]> {
-  const images = [...(await imagesForTests()), ...(await imagesOfPrograms(env))];
+export async function writeImages(
+  path: string,
+  env: Environment,
+  more: readonly Image[] = [],
+): Promise<readonly string[]> {
+  const images = [...(await imagesForTests()), ...(await imagesOfPrograms(env)), ...more];
   writeFileSync(path, archiveOf(layoutOf(images)));
   return images.map(({ reference }) => reference);
 }
@@ -74,7 +78,7 @@ async function imagesForTests(): Promise<readonly Image[]> {
   ];
 }
 
-function imageForTests(
+export function imageForTests(
   reference: string,
   { layers, entrypoint }: Pick<Image['platforms'][number], 'layers' | 'entrypoint'>,
 ): Image {

@@ -13,6 +13,9 @@ export type ToolName =
   | 'kube-scheduler'
   | 'kubectl'
   | 'kubelet'
+  | 'e2e.test'
+  | 'ginkgo'
+  | 'agnhost'
   | 'containerd'
   | 'containerd-shim-runc-v2'
   | 'ctr'
@@ -54,6 +57,8 @@ export interface Tool {
   readonly package: string;
   /** Part of the bundles that `KUBEBUILDER_ASSETS` points to. */
   readonly inKubebuilderAssets: boolean;
+  /** Default: a program. The tests of a package are a program as well, made by another command. */
+  readonly form?: 'tests';
 }
 
 export const toolsFolder: string = join(import.meta.dirname, '..', '..', 'tools');
@@ -128,6 +133,26 @@ export const catalogue: Readonly<Record<ToolName, Tool>> = {
   'kube-scheduler': kubernetesTool('kube-scheduler', false),
   kubectl: kubernetesTool('kubectl', true),
   kubelet: kubernetesTool('kubelet', false),
+  'e2e.test': {
+    name: 'e2e.test',
+    family: kubernetes,
+    package: `${kubernetes.module}/test/e2e`,
+    inKubebuilderAssets: false,
+    form: 'tests',
+  },
+  // The one that its tests are written for.
+  ginkgo: {
+    name: 'ginkgo',
+    family: kubernetes,
+    package: 'github.com/onsi/ginkgo/v2/ginkgo',
+    inKubebuilderAssets: false,
+  },
+  agnhost: {
+    name: 'agnhost',
+    family: kubernetes,
+    package: `${kubernetes.module}/test/images/agnhost`,
+    inKubebuilderAssets: false,
+  },
   containerd: containerdTool('containerd'),
   'containerd-shim-runc-v2': containerdTool('containerd-shim-runc-v2'),
   ctr: containerdTool('ctr'),

@@ -16,7 +16,7 @@ export type Location =
   | { readonly kind: 'cached'; readonly path: string };
 
 export function locate(tool: Tool, env: Environment): Location {
-  const variable = `TEST_ASSET_${tool.name.toUpperCase().replaceAll('-', '_')}`;
+  const variable = `TEST_ASSET_${tool.name.toUpperCase().replaceAll(/[-.]/g, '_')}`;
   const explicit = env[variable];
   if (explicit !== undefined && explicit !== '') {
     if (!existsSync(explicit)) throw new Error(`${variable} names ${explicit}, which does not exist`);

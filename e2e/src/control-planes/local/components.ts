@@ -60,7 +60,7 @@ function etcd({ ports, etcdData }: Layout): ComponentPlan<LocalComponentName> {
 }
 
 function apiServer(layout: Layout): ComponentPlan<LocalComponentName> {
-  const { caFile, server, serviceAccounts, ports } = layout;
+  const { caFile, server, kubeletClient, serviceAccounts, ports } = layout;
   return {
     name: 'kube-apiserver',
     args: [
@@ -71,6 +71,8 @@ function apiServer(layout: Layout): ComponentPlan<LocalComponentName> {
       `--client-ca-file=${caFile}`,
       `--tls-cert-file=${server.certFile}`,
       `--tls-private-key-file=${server.keyFile}`,
+      `--kubelet-client-certificate=${kubeletClient.certFile}`,
+      `--kubelet-client-key=${kubeletClient.keyFile}`,
       '--service-account-issuer=https://kubernetes.default.svc',
       `--service-account-signing-key-file=${serviceAccounts.privateKeyFile}`,
       `--service-account-key-file=${serviceAccounts.publicKeyFile}`,

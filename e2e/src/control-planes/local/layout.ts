@@ -20,6 +20,8 @@ export interface Layout {
   readonly caFile: string;
   readonly server: KeyPair;
   readonly admin: KeyPair;
+  /** Who the API server is for kubelet. */
+  readonly kubeletClient: KeyPair;
   readonly serviceAccounts: ServiceAccountKeys;
   readonly kubeconfigs: Readonly<Record<Client, string>>;
   /** A kubeconfig file with a new certificate of this subject; `name` is the base name of the files. */
@@ -52,6 +54,10 @@ export async function prepareLayout(folder: string): Promise<Layout> {
     caFile,
     server: certificates.issue('kube-apiserver', { commonName: 'kube-apiserver', hosts: loopbackHosts }),
     admin,
+    kubeletClient: certificates.issue('kubelet-client', {
+      commonName: 'kube-apiserver-kubelet-client',
+      organization: 'system:masters',
+    }),
     serviceAccounts: writeServiceAccountKeys(pki),
     kubeconfigs: {
       admin: kubeconfig('admin', admin),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** containerd of the node: its own folders and socket, runc with cgroupfs, no network but loopback, no registry. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { pauseImage } from '../../images/images.ts';
 import type { ComponentPlan } from '../local/components.ts';
 import { host } from '../local/layout.ts';
+import { writePodNetwork } from './pod-network.ts';
 
 export interface ContainerdOptions {
   readonly work: string;
@@ -23,10 +24,7 @@ export function containerdSocket(work: string): string {
 export function containerdPlan(options: ContainerdOptions): ComponentPlan {
   const { work, port } = options;
   const cni = join(work, 'cni');
-  mkdirSync(cni, { recursive: true });
-  // All pods use the machine's network, so no plugin is ever run; without any configuration the node would not get ready.
-  const loopback = { cniVersion: '1.0.0', name: 'loopback', plugins: [{ type: 'loopback' }] };
-  writeFileSync(join(cni, '10-loopback.conflist'), JSON.stringify(loopback));
+  writePodNetwork(cni);
   const config = join(work, 'containerd.toml');
   writeFileSync(config, configOf(options, cni));
   return { name: 'containerd', args: [`--config=${config}`], ready: { url: `http://${host}:${port}/v1/metrics` } };

@@ -18,6 +18,7 @@ const plan = () =>
     work,
     nodeName: 'node-1',
     kubeconfig: '/kubeconfig',
+    caFile: '/ca.crt',
     cgroup: '/group',
     ports: { kubelet: 1, kubeletHealth: 1 },
   });

@@ -10,6 +10,8 @@ export interface KubeletOptions {
   readonly work: string;
   readonly nodeName: string;
   readonly kubeconfig: string;
+  /** Verifies the certificate with which the API server asks for output of containers, and for commands in them. */
+  readonly caFile: string;
   readonly cgroup: string;
   readonly ports: Readonly<Record<'kubelet' | 'kubeletHealth', number>>;
 }
@@ -43,7 +45,7 @@ export function kubeletPlan(options: KubeletOptions): ComponentPlan {
   };
 }
 
-function configurationOf({ work, cgroup, ports }: KubeletOptions): object {
+function configurationOf({ work, caFile, cgroup, ports }: KubeletOptions): object {
   const resolvConf = join(work, 'resolv.conf');
   writeFileSync(resolvConf, '');
   return {
@@ -55,7 +57,7 @@ function configurationOf({ work, cgroup, ports }: KubeletOptions): object {
     healthzBindAddress: host,
     healthzPort: ports.kubeletHealth,
     readOnlyPort: 0,
-    authentication: { anonymous: { enabled: false }, webhook: { enabled: false } },
+    authentication: { anonymous: { enabled: false }, webhook: { enabled: false }, x509: { clientCAFile: caFile } },
     authorization: { mode: 'AlwaysAllow' },
     podLogsDir: podLogs(work),
     volumePluginDir: join(work, 'volume-plugins'),

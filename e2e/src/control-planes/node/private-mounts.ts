@@ -2,7 +2,8 @@
 /**
  * A mount table of the node's own. kubelet, containerd and all pods live in it; this machine never sees their mounts, and the
  * kernel takes all of them away with the last process in it, whatever happened before. The folders that kubelet has built in
- * (/var/lib/kubelet, /var/log/containers) and /run are empty file systems in it, so that the machine's own stay untouched.
+ * (/var/lib/kubelet, /var/log/containers) and /run are empty file systems in it, so that the machine's own stay untouched. The first one leads
+ * to kubelet's folder, for those who do not ask where that is.
  */
 import { readFileSync } from 'node:fs';
 import type { Clock } from '@csi-sidecars/runtime';
@@ -33,6 +34,7 @@ const script = `set -e
 for place in /run /var/lib /var/log; do mount -t tmpfs -o mode=755 tmpfs "$place"; done
 mount --bind "$1" "$1"
 mount --make-rshared "$1"
+ln -s "$1/kubelet" /var/lib/kubelet
 echo ${ready}
 exec sleep infinity`;
 

@@ -9,6 +9,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createApiClient, nodes, silentLogger, type ApiClient, type Clock } from '@csi-sidecars/runtime';
+import type { Image } from '@csi-sidecars/images';
 import { writeImages } from '../../images/images.ts';
 import { whereIs } from '../../images/machine-programs.ts';
 import type { ToolName } from '../../tools/catalogue.ts';
@@ -36,17 +37,26 @@ export interface NodeOptions {
   readonly folder: string;
   /** Whose programs are in the images, and whether this machine may be changed. */
   readonly env: Environment;
+  /** Default: node-1. */
+  readonly nodeName?: string;
+  /** Beside those of every run. */
+  readonly images?: readonly Image[];
 }
 
 type NodeTool = Extract<ToolName, 'kubelet' | 'containerd' | 'containerd-shim-runc-v2' | 'ctr' | 'helm'>;
 /** helm is for the scenarios, which deploy by the charts. */
 export const nodeTools: readonly NodeTool[] = ['kubelet', 'containerd', 'containerd-shim-runc-v2', 'ctr', 'helm'];
-const nodeName = 'node-1';
 /** What the kernel needs to end killed processes. */
 const hasteMs = 500;
 const readyWithinMs = 60_000;
 
-export async function startNode({ clock, folder, env }: NodeOptions): Promise<ControlPlane> {
+export async function startNode({
+  clock,
+  folder,
+  env,
+  nodeName = 'node-1',
+  images = [],
+}: NodeOptions): Promise<ControlPlane> {
   checkConsent(env);
   await removeAbandoned(clock);
   checkMachine();
@@ -71,18 +81,21 @@ export async function startNode({ clock, folder, env }: NodeOptions): Promise<Co
   opening.defer(() => containerd.stop());
   await containerd.start();
   const archive = join(work, 'images.tar');
-  await writeImages(archive, env);
+  await writeImages(archive, env, images);
   await importImages({ ctr: tools.ctr, work, archive });
 
   const kubeconfig = local.kubeconfigFor('kubelet', {
     commonName: `system:node:${nodeName}`,
     organization: 'system:nodes',
   });
-  const kubelet = component(kubeletPlan({ work, nodeName, kubeconfig, cgroup: cgroups.name, ports }), tools.kubelet);
+  const kubelet = component(
+    kubeletPlan({ work, nodeName, kubeconfig, caFile: local.caFile!, cgroup: cgroups.name, ports }),
+    tools.kubelet,
+  );
   opening.defer(() => kubelet.stop());
   await kubelet.start();
   opening.defer(() => removePods(api, clock));
-  await untilReady({ api, clock, kubelet });
+  await untilReady({ api, clock, nodeName, kubelet });
 
   const node: RealNode = {
     name: nodeName,
@@ -166,10 +179,11 @@ async function removeByForce(resources: NodeResources, clock: Clock): Promise<vo
 interface Readiness {
   readonly api: ApiClient;
   readonly clock: Clock;
+  readonly nodeName: string;
   readonly kubelet: LocalComponent;
 }
 
-async function untilReady({ api, clock, kubelet }: Readiness): Promise<void> {
+async function untilReady({ api, clock, nodeName, kubelet }: Readiness): Promise<void> {
   const patience = { clock, factor: 1, signal: new AbortController().signal };
   await eventually(patience, {
     what: `node ${nodeName} is Ready (${kubelet.logFile} says why)`,
