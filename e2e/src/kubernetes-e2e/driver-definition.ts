@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the suite is told about the driver (`driverDefinition` of its package `external`): the classes to use, and all
+ * What the suite knows of the driver (`driverDefinition` of its package `external`): the classes to use, and all
  * capabilities that the test driver has. What is not declared here is skipped.
  */
 

@@ -15,7 +15,7 @@ export type Outcome =
 export interface TestResult {
   readonly name: string;
   readonly outcome: Outcome;
-  /** Of the first run. */
+  /** How long the first run took. */
   readonly seconds: number;
   /** One for each run that failed. */
   readonly failures: readonly string[];

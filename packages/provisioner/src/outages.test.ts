@@ -100,7 +100,7 @@ const stories: readonly Story[] = [
     flow: 'a deletion',
     ...all,
     begin: async (p) => void p.server.seed(recordOf(await aVolumeOf(p), 'Released')),
-    finishers: { nobody: [() => undefined, 'gone'], 'another replica': [deleteElsewhere, 'gone'] },
+    finishers: { nothing: [() => undefined, 'gone'], 'another replica': [deleteElsewhere, 'gone'] },
   },
 ];
 

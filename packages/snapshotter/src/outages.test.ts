@@ -111,12 +111,12 @@ interface Story {
 }
 
 const creation = (kind: Kind): Story['finishers'] => ({
-  nobody: () => undefined,
+  nothing: () => undefined,
   'another replica': kind.take,
   'a user who deletes it': (s) => kind.change(s, asked),
   'a user, and a stale write': (s) => kind.change(s, wipe),
 });
-const deletion = (kind: Kind): Story['finishers'] => ({ nobody: () => undefined, 'another replica': kind.remove });
+const deletion = (kind: Kind): Story['finishers'] => ({ nothing: () => undefined, 'another replica': kind.remove });
 const slow = { options: { model: { snapshotProcessingMs: 3_000 } }, awayMs: [2_000] } as const;
 
 const stories: readonly Story[] = [

@@ -81,7 +81,7 @@ function unusable(s: ClaimState, context: ClaimContext, volume: Unusable): Actio
 type Made = Extract<CreateOutcome, { kind: 'made' }>;
 
 interface Second extends Pick<Made, 'volume'> {
-  /** Of another node. */
+  /** The record of a volume on another node. */
   readonly record: PersistentVolume;
 }
 

@@ -127,7 +127,7 @@ describe('the node of another instance', () => {
   );
 });
 
-describe('the PersistentVolume of a claim, whoever made it', () => {
+describe('the PersistentVolume of a claim, made by any instance', () => {
   const action = { row: 'C59', kind: 'readRecord', name: 'pvc-uid-data' } as const;
   const read = ['get, ends with the run'];
   const on = (node: string, volume: PersistentVolume = aVolume()): PersistentVolume => ({

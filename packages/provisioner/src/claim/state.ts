@@ -225,7 +225,7 @@ export type Step =
   /** The same for a claim that the instance of a node that is gone was to settle. */
   | { readonly kind: 'giveUpOther' }
   | { readonly kind: 'readNode'; readonly name: string }
-  /** The PersistentVolume of the claim, whoever made it: those of other nodes are not cached. */
+  /** The PersistentVolume of the claim, made by any instance: those of other nodes are not cached. */
   | { readonly kind: 'readRecord'; readonly name: string }
   /** Memory only: the wait before this instance takes the claim. */
   | { readonly kind: 'startWait' }

@@ -13,7 +13,7 @@ interface Row extends Partial<
   readonly spec: string;
   readonly alloc?: string;
   readonly pv: string;
-  /** Of the claim. Default: 1G. */
+  /** The capacity of the claim. Default: 1G. */
   readonly has?: string;
   /** Row and size, or `wait`. */
   readonly then: string;
