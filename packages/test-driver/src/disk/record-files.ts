@@ -14,6 +14,7 @@ const sizeFields: readonly string[] = [
   'sizeBytes',
   'totalBytes',
   'defaultVolumeBytes',
+  'minVolumeBytes',
   'maxVolumeBytes',
 ];
 
