@@ -44,8 +44,6 @@ export interface ClusterOptions {
 const nodeName = 'localhost';
 const mutableParameter = 'iops';
 /** A file system of the size of the volume, which is frozen while it is copied and grows under a pod. */
-/** Some tests ask for 1Mi, whatever the driver says. */
-const smallestXfs = '320Mi';
 const storage = { layout: 'filesystem', 'csi.storage.k8s.io/fstype': 'xfs' };
 const goneWithinMs = 120_000;
 
@@ -99,12 +97,9 @@ async function deployDriver(ctx: ScenarioContext): Promise<DefinitionOptions> {
   await deploySnapshotController(ctx);
   await deployAll(ctx, {
     controllers: ['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter'],
-    flags: [
-      '--capacity=disk=500Gi',
-      `--min-volume-size=${smallestXfs}`,
-      `--accepted-mutable-parameter-names=${mutableParameter}`,
-    ],
-    values: { features: { capacity: true } },
+    flags: ['--capacity=disk=500Gi', `--accepted-mutable-parameter-names=${mutableParameter}`],
+    // The suite's class binds at once, and its test of capacity waits for objects of that class.
+    values: { features: { capacity: true }, sidecars: { provisioner: { capacity: { forImmediateBinding: true } } } },
   });
   const classes = { storage: ctx.nameOf('class'), attributes: ctx.nameOf('attributes') };
   await ctx.create(storageClasses, aStorageClass(classes.storage, driverName, { parameters: storage }));

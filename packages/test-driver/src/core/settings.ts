@@ -43,8 +43,6 @@ export interface Settings {
   readonly nodes: readonly NodeSettings[] | 'any';
   readonly pools: readonly Pool[];
   readonly defaultVolumeBytes: bigint;
-  /** Smaller requests are rounded up, as a file system needs it that has a smallest size. */
-  readonly minVolumeBytes: bigint;
   readonly maxVolumeBytes: bigint;
   /** Keys that ControllerModifyVolume and `mutable_parameters` accept; `any` means all. */
   readonly mutableParameters: readonly string[] | 'any';
@@ -97,7 +95,6 @@ export const defaultSettings: Settings = {
   nodes: 'any',
   pools: [],
   defaultVolumeBytes: gib,
-  minVolumeBytes: 0n,
   maxVolumeBytes: 1024n * gib,
   mutableParameters: 'any',
   snapshotProcessingMs: 0,

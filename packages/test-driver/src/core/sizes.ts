@@ -38,7 +38,7 @@ export interface Wish {
 /** The size of a volume that is created or expanded. */
 export function chooseSize(settings: Settings, { range, layout, atLeastBytes }: Wish): bigint {
   const wanted = range.requiredBytes > 0n ? range.requiredBytes : preferred(settings, range);
-  const bytes = roundUp(layout, largest(wanted, atLeastBytes, settings.minVolumeBytes));
+  const bytes = roundUp(layout, wanted > atLeastBytes ? wanted : atLeastBytes);
   if (range.limitBytes > 0n && bytes > range.limitBytes) {
     refuse('OutOfRange', `the smallest possible size ${bytes} exceeds limit_bytes ${range.limitBytes}`);
   }
@@ -46,10 +46,6 @@ export function chooseSize(settings: Settings, { range, layout, atLeastBytes }: 
     refuse('OutOfRange', `size ${bytes} exceeds the maximum volume size ${settings.maxVolumeBytes}`);
   }
   return bytes;
-}
-
-function largest(...sizes: readonly bigint[]): bigint {
-  return sizes.reduce((most, bytes) => (bytes > most ? bytes : most), 0n);
 }
 
 function preferred(settings: Settings, range: Range): bigint {

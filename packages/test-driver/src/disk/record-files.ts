@@ -14,7 +14,6 @@ const sizeFields: readonly string[] = [
   'sizeBytes',
   'totalBytes',
   'defaultVolumeBytes',
-  'minVolumeBytes',
   'maxVolumeBytes',
 ];
 

@@ -52,7 +52,6 @@ export function configure(flags: Flags, overrides: Partial<Settings> = {}): Conf
     nodes: [own, ...flags.node.map((value) => parseNode(value, name))],
     pools: flags.capacity.map(parsePool),
     defaultVolumeBytes: parseQuantity(text('default-volume-size')),
-    minVolumeBytes: parseQuantity(text('min-volume-size')),
     maxVolumeBytes: parseQuantity(text('max-volume-size')),
     mutableParameters: modifiable.length === 0 ? 'any' : modifiable,
     snapshotProcessingMs: count('snapshot-processing-ms', text('snapshot-processing-ms')),

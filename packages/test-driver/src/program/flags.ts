@@ -23,7 +23,6 @@ export type FlagName =
   | 'mounts'
   | 'capacity'
   | 'default-volume-size'
-  | 'min-volume-size'
   | 'max-volume-size'
   | 'enable-attach'
   | 'enable-topology'
@@ -60,7 +59,6 @@ export const flagTable: Readonly<Record<FlagName, FlagHelp>> = {
   mounts: { kind: 'text', default: 'auto', help: 'kernel (needs root), links, or auto' },
   capacity: { kind: 'list', default: '', help: 'finite storage <kind>[@<topology key>:<value>]=<quantity>' },
   'default-volume-size': { kind: 'text', default: '1Gi', help: 'size of volumes that ask for none' },
-  'min-volume-size': { kind: 'text', default: '0', help: 'smaller requests are rounded up' },
   'max-volume-size': { kind: 'text', default: '1Ti', help: 'larger is OUT_OF_RANGE' },
   'enable-attach': {
     kind: 'bool',

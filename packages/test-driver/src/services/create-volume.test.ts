@@ -363,14 +363,3 @@ describe('placement', () => {
     expect(model.volumes().length).toBe(1);
   });
 });
-
-it.each([
-  { given: 'a smaller size', range: { required_bytes: '1048576' }, code: 'OK', bytes: '335544320' },
-  { given: 'a larger size', range: { required_bytes: '1073741824' }, code: 'OK', bytes: '1073741824' },
-  { given: 'a smaller limit', range: { limit_bytes: '1048576' }, code: 'OutOfRange' },
-])('given a smallest volume and $given, then the answer is $code', async ({ range, code, bytes }) => {
-  const { call, codeOf } = bench({ minVolumeBytes: 320n * 1024n * 1024n });
-  const request = newVolume('a', { capacity_range: range });
-  if (bytes === undefined) expect(await codeOf(create, request)).toBe(code);
-  else expect((await call(create, request)).volume?.capacity_bytes).toBe(bytes);
-});

@@ -4,7 +4,6 @@ import { parseAccesses } from '../core/access.ts';
 import { pageOf } from '../core/paging.ts';
 import { freeBytes, poolsFor } from '../core/pools.ts';
 import { refuse } from '../core/refusal.ts';
-import type { Settings } from '../core/settings.ts';
 import { sameMap } from '../core/string-map.ts';
 import { domainsOf, hasTopology, matches } from '../core/topology.ts';
 import { statusMessage, volumeMessage } from './answers.ts';
@@ -58,9 +57,9 @@ export const getCapacity: Handler<'/csi.v1.Controller/GetCapacity'> = ({ setting
   }
   const domains = domainsOf(settings);
   const inside = term === undefined ? domains : domains.filter((domain) => matches(term, domain));
-  if (domains.length > 0 && inside.length === 0) return answer(settings, 0n, 0n);
+  if (domains.length > 0 && inside.length === 0) return answer(0n, 0n);
   const { maxVolumeBytes } = settings;
-  if (settings.pools.length === 0) return answer(settings, maxVolumeBytes, maxVolumeBytes);
+  if (settings.pools.length === 0) return answer(maxVolumeBytes, maxVolumeBytes);
   const kind = request.parameters['kind'];
   const reachable = (inside.length === 0 ? [undefined] : inside).flatMap((domain) =>
     poolsFor(settings, { kind, domain }),
@@ -68,11 +67,10 @@ export const getCapacity: Handler<'/csi.v1.Controller/GetCapacity'> = ({ setting
   const free = [...new Set(reachable)].map((pool) => freeBytes(pool, store.volumes.all()));
   const available = free.reduce((sum, bytes) => sum + bytes, 0n);
   const largest = free.reduce((most, bytes) => (bytes > most ? bytes : most), 0n);
-  return answer(settings, available, largest < maxVolumeBytes ? largest : maxVolumeBytes);
+  return answer(available, largest < maxVolumeBytes ? largest : maxVolumeBytes);
 };
 
 function answer(
-  { minVolumeBytes }: Settings,
   available: bigint,
   largestVolume: bigint,
 ): {
@@ -83,6 +81,6 @@ function answer(
   return {
     available_capacity: available.toString(),
     maximum_volume_size: { value: largestVolume.toString() },
-    minimum_volume_size: { value: minVolumeBytes.toString() },
+    minimum_volume_size: { value: '0' },
   };
 }
