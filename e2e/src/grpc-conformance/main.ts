@@ -52,7 +52,7 @@ async function judgeWithH2spec(): Promise<void> {
   const server = await serveEcho(clock, socket);
   await using proxy = await startTcpProxy(socket);
   // It exits with 1 for cases that fail, which the page may list.
-  const args = ['--host=127.0.0.1', `--port=${proxy.port}`, '--timeout=2', `--junit-report=${report}`];
+  const args = ['--host=127.0.0.1', `--port=${proxy.port}`, '--timeout=4', `--junit-report=${report}`];
   await runToEnd(tools.h2spec, args, signal).catch(() => signal.throwIfAborted());
   server.close();
   const { passed, notPassed } = readH2spec(readFileSync(report, 'utf8'));
