@@ -4,6 +4,7 @@
  * after its return somebody else goes on: kube-controller-manager, another replica, or a user who deletes the claim or its PersistentVolume. In the
  * end nothing is stuck, there is one volume at most, and once the claim is deleted nothing is left. Flows with many writes have fewer lengths.
  */
+import { CsiError } from '@csi-sidecars/csi';
 import { isDeepStrictEqual } from 'node:util';
 import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import { addOutage, type OutageOptions } from '@csi-sidecars/test-driver/testing';
@@ -40,7 +41,15 @@ const deleteClaim: Finisher = (p) => {
   if (p.claim() !== undefined) p.deleteClaim();
 };
 const provisionElsewhere: Finisher = async (p) => {
-  const volumeHandle = await aVolumeOf(p);
+  const volumeHandle = await aVolumeOf(p).catch((error: unknown) => {
+    if (error instanceof CsiError && error.code === 'Aborted') return undefined;
+    throw error;
+  });
+  if (volumeHandle === undefined) {
+    // A call of this process is under way. The other replica tries again.
+    p.clock.timer(1_000, () => void provisionElsewhere(p));
+    return;
+  }
   if (p.volume() === undefined) p.server.seed(recordOf(volumeHandle, 'Pending'));
   p.changeClaim(({ metadata: { finalizers: _ours, ...metadata } = {}, ...claim }) => ({ ...claim, metadata }));
 };
