@@ -131,7 +131,7 @@ function failCreation<T extends ContentTypes>(run: Creation<T>, row: string, cau
   return action.kind === 'conclude' && isHeld ? { ...action, events: [...action.events, heldUp(run)] } : action;
 }
 
-/** Of every attempt: a person has to find the way out. */
+/** Each attempt records it, so that a person finds the way out. */
 function heldUp<T extends ContentTypes>({ content, kind }: Run<T>): RecordedEvent {
   const { methods, messages: texts, annotations } = kind;
   const call = methods.create.slice(methods.create.lastIndexOf('/') + 1);

@@ -154,7 +154,7 @@ describe.each(kinds)('the intent of $what', (kind) => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#143] given a content that nobody deletes, when the label is set to withdrawn, then the next attempt writes the intent', async () => {
+  it('[csi-snapshotter#143] given a content that is not being deleted, when the label is set to withdrawn, then the next attempt writes the intent', async () => {
     const s = await openCall(kind);
     withdraw(s);
     await s.clock.advance(100_000);

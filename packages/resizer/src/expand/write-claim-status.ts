@@ -66,7 +66,7 @@ export async function saveResult(
   return { resultSaved: written === 'done' && isOvertaken ? 'overtaken' : written, claim: stored };
 }
 
-/** Nobody has ended the attempt, handed it to the node or begun another one since the claim was marked. */
+/** No other program has ended the attempt, handed it to the node or begun another one since the claim was marked. */
 function isSameAttempt(marked: Claim, known: Claim, path: SavedResult['path']): boolean {
   if (path === 'legacy') return hasCondition(marked, 'Resizing') === hasCondition(known, 'Resizing');
   const [before, now] = [allocatedSize(marked), allocatedSize(known)];

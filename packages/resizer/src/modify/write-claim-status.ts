@@ -65,7 +65,7 @@ export async function cancel(context: ModifyContext, step: Step<ModifyLoop, 'can
   return { cancelled: written, claim: stored };
 }
 
-/** Nobody has ended the modification or begun another one since `before`. */
+/** No other program has ended the modification or begun another one since `before`. */
 function isSameAttempt(before: Claim, known: Claim): boolean {
   const [was, is] = [modifyStatusOf(before), modifyStatusOf(known)];
   return was?.status === is?.status && was?.targetVolumeAttributesClassName === is?.targetVolumeAttributesClassName;

@@ -6,7 +6,7 @@
  */
 export interface ConnectionLimits {
   readonly connections: number;
-  /** Of bodies and answers in memory, of all connections, beside the largest. */
+  /** The sum of the bodies and answers in memory, of all connections, without the largest. */
   readonly bytes: number;
 }
 

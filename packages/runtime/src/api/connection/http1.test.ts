@@ -93,10 +93,10 @@ describe('HTTP/1.1', () => {
     it('[runtime#184a] when the negotiation fails, then requests use the old pool, and the next negotiation comes after ten minutes', async () => {
       const { next, versionOf, moveTo, clock, sockets } = await replaced();
       expect(await versionOf()).toBe('1.1');
-      const nobody = createServer().listen(0, '127.0.0.1');
-      await once(nobody, 'listening');
-      const { port } = nobody.address() as AddressInfo;
-      nobody.close();
+      const unused = createServer().listen(0, '127.0.0.1');
+      await once(unused, 'listening');
+      const { port } = unused.address() as AddressInfo;
+      unused.close();
       moveTo({ port });
       await clock.advance(600_000);
       expect(await versionOf()).toBe('1.1');
