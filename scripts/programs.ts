@@ -187,6 +187,7 @@ const checks: readonly Check[] = [
 ];
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
+const failures: string[] = [];
 const scratch = mkdtempSync(join(tmpdir(), 'csi-sidecars-programs-'));
 try {
   for (const manifest of manifests) {
@@ -194,8 +195,7 @@ try {
     const traits = traitsOf(manifest);
     const built = join(root, 'dist', 'bin', name);
     if (!existsSync(built)) {
-      counts.failed += 1;
-      process.stdout.write(`FAILED ${name}: dist/bin/${name} is missing\n`);
+      record(`${name} is built`, `dist/bin/${name} is missing`);
       continue;
     }
     const path = join(scratch, name);
@@ -208,23 +208,22 @@ try {
     const program: Program = { manifest, name, path, text: readFileSync(path, 'utf8'), command, socket };
     for (const check of checks.filter(({ needs }) => needs === undefined || traits.includes(needs))) {
       const found = await check.run(program);
-      const skipped = found?.startsWith('not applicable') ?? false;
-      counts[found === undefined ? 'passed' : skipped ? 'skipped' : 'failed'] += 1;
-      process.stdout.write(
-        `${found === undefined ? 'ok' : skipped ? 'skipped' : 'FAILED'} ${manifest.commandLine} ${check.title}${found === undefined ? '' : `: ${found}`}\n`,
-      );
+      record(`${manifest.commandLine} ${check.title}`, found);
     }
   }
-  await floodPrograms(join(root, 'dist', 'bin'), (title, found) => {
-    counts[found === undefined ? 'passed' : 'failed'] += 1;
-    process.stdout.write(
-      `${found === undefined ? 'ok' : 'FAILED'} ${title}${found === undefined ? '' : `: ${found}`}\n`,
-    );
-  });
+  await floodPrograms(join(root, 'dist', 'bin'), record);
 } finally {
   rmSync(scratch, { recursive: true, force: true });
 }
 mkdirSync(join(root, 'reports'), { recursive: true });
-writeFileSync(join(root, 'reports', 'programs.json'), JSON.stringify(counts));
+writeFileSync(join(root, 'reports', 'programs.json'), JSON.stringify({ ...counts, failures }));
 process.stdout.write(`programs: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
 process.exitCode = counts.failed === 0 ? 0 : 1;
+
+function record(title: string, found: string | undefined): void {
+  const outcome = found === undefined ? 'passed' : found.startsWith('not applicable') ? 'skipped' : 'failed';
+  counts[outcome] += 1;
+  const line = found === undefined ? title : `${title}: ${found}`;
+  if (outcome === 'failed') failures.push(line);
+  process.stdout.write(`${{ passed: 'ok', skipped: 'skipped', failed: 'FAILED' }[outcome]} ${line}\n`);
+}

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The end of `npm test`: reads reports/suites.json, writes reports/durations.json, prints the summary. Under CI it fails if a test was left
- * out without a declaration.
+ * The end of `npm test`: reads reports/suites.json, writes reports/durations.json, prints the summary and, as the last lines, what failed.
+ * Under CI it fails if a test was left out without a declaration.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { durationsOf, summaryOf, type SuiteRun } from './durations.ts';
+import { failuresOf } from './failures.ts';
 import { declaredLacks, undeclaredSkips } from './skips.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -16,6 +17,8 @@ writeFileSync(join(reports, 'durations.json'), `${JSON.stringify(durations, unde
 process.stdout.write(`${summaryOf(suites, durations).join('\n')}\n`);
 const skips = undeclaredSkips(suites, read, declaredLacks(process.env['CSI_SIDECARS_NOT_APPLICABLE']));
 if (skips.length > 0) process.stdout.write(`\n=== left out without a declaration\n${skips.join('\n')}\n`);
+const failures = failuresOf(suites, read);
+if (failures.length > 0) process.stdout.write(`\n=== failed\n${failures.join('\n')}\n`);
 const underCi = process.env['CI'] === 'true' || process.env['CI'] === '1';
 process.exitCode = underCi && skips.length > 0 ? 1 : 0;
 
