@@ -43,8 +43,8 @@ export interface ClusterOptions {
 /** The name of a node has to lead to it: the API server asks kubelet to run commands in pods. This one needs no entry in /etc/hosts. */
 const nodeName = 'localhost';
 const mutableParameter = 'iops';
-/** A file system of the size of the volume, which is frozen while it is copied and grows under a pod. */
-const storage = { layout: 'filesystem', 'csi.storage.k8s.io/fstype': 'xfs' };
+/** A file system of the size of the volume, which is frozen while it is copied and grows under a pod. The driver chooses its type. */
+const storage = { layout: 'filesystem' };
 const goneWithinMs = 120_000;
 
 export async function openCluster({ env, signal, name, tests }: ClusterOptions): Promise<Cluster> {

@@ -31,12 +31,19 @@ export async function fileSystemOn(device: string): Promise<string | undefined> 
   return type === '' ? undefined : type;
 }
 
-/** Formats an empty device; data that is not a file system is never overwritten. */
+/** What mkfs.xfs demands at least. */
+const smallestXfsBytes = 300n * 2n ** 20n;
+
+/**
+ * Formats an empty device; data that is not a file system is never overwritten. The default is XFS, which grows while it is mounted without
+ * CAP_SYS_RESOURCE, and ext4 for a device that is too small for it.
+ */
 export async function ensureFileSystem(device: string, image: string, wanted: string): Promise<string> {
   const held = await fileSystemOn(device);
   if (held !== undefined) return held;
   if ((await stat(image)).blocks > 0) throw new Error('the volume holds data but no file system');
-  const type = wanted === '' ? 'ext4' : wanted;
+  const isSmall = (await deviceBytes(device)) < smallestXfsBytes;
+  const type = wanted !== '' ? wanted : isSmall ? 'ext4' : 'xfs';
   await run({ program: `mkfs.${type}`, args: [type === 'xfs' ? '-q' : '-qF', device] });
   return type;
 }

@@ -320,6 +320,23 @@ describe.runIf(isAble)('file systems in images (needs root, loop-devices)', () =
     );
   }
 
+  it.runIf(canMake('xfs'))(
+    'given no file system type, when a volume is mounted, then it has XFS, or ext4 if it is smaller than the smallest XFS (needs xfs)',
+    async () => {
+      const node = await onNode();
+      const typeAt = async (mebibytes: number): Promise<string> => {
+        const name = `v${mebibytes}`;
+        const id = await node.create(name, { ...filesystem, ...size(mebibytes) });
+        const target = await node.use(id, { name, access: mount() });
+        const type = execFileSync('findmnt', ['--noheadings', '--output', 'FSTYPE', '--target', target]);
+        await node.leave(id, name);
+        return String(type).trim();
+      };
+      expect([await typeAt(299), await typeAt(300)]).toEqual(['ext4', 'xfs']);
+    },
+    60_000,
+  );
+
   it('given a file system that a crash left frozen, when started again, then it is thawed', async () => {
     const node = await onNode();
     const id = await node.create('a', { ...filesystem, ...size(64) });
