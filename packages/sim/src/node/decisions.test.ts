@@ -78,12 +78,16 @@ describe('the node part of a resize', () => {
     status: { phase: 'Bound', capacity: { storage: '1Gi' }, ...status },
   });
   const notRequired = { 'volume.kubernetes.io/node-expansion-not-required': 'true' };
+  const resizing = (storage: string) => ({ allocatedResourceStatuses: { storage } });
 
   it.each([
     { given: 'a grown volume', it: claim(), then: true },
     { given: 'a volume of the size that is known', it: claim({ capacity: { storage: '2Gi' } }), then: false },
     { given: 'a node that has nothing to do', it: claim({}, notRequired), then: false },
-    { given: 'a refusal', it: claim({ allocatedResourceStatuses: { storage: 'NodeResizeInfeasible' } }), then: false },
+    { given: 'a refusal', it: claim(resizing('NodeResizeInfeasible')), then: false },
+    { given: 'a resizer that has not finished', it: claim(resizing('ControllerResizeInProgress')), then: false },
+    { given: 'a resizer that has asked the node', it: claim(resizing('NodeResizePending')), then: true },
+    { given: 'a call that is under way', it: claim(resizing('NodeResizeInProgress')), then: true },
   ])('given $given, then needed: $then', ({ it: given, then }) => {
     expect(needsExpansion(volume, given)).toBe(then);
   });

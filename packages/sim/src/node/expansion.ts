@@ -17,9 +17,12 @@ const resizeConditions: ReadonlySet<string> = new Set([
 
 type ClaimStatus = NonNullable<PersistentVolumeClaim['status']>;
 
+/** What kubelet acts on. An older resizer writes no status, and an older kubelet does not read it. */
+const asksNode: ReadonlySet<string | undefined> = new Set([undefined, 'NodeResizePending', 'NodeResizeInProgress']);
+
 export function needsExpansion(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
   if (claim.metadata?.annotations?.[notRequired] === 'true') return false;
-  if (claim.status?.allocatedResourceStatuses?.['storage'] === 'NodeResizeInfeasible') return false;
+  if (!asksNode.has(claim.status?.allocatedResourceStatuses?.['storage'])) return false;
   return claim.status?.phase === 'Bound' && outgrows(volume, claim);
 }
 
