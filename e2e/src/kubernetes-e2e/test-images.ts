@@ -35,8 +35,8 @@ export async function testImages(tests: string): Promise<readonly Image[]> {
   ] as const;
   const program = layerOf('agnhost', files, (tar) => gzipSync(tar, { level: 1 }));
   return stdout.split('\n').flatMap((reference) => {
-    // What is run of nginx's image is its shell.
-    if (/\/(busybox|nginx):/.test(reference)) return [imageForTests(reference, { layers: [shell], entrypoint: [] })];
+    // What is run of the last two is their shell.
+    if (/\/(busybox|nginx|glibc-dns-testing):/.test(reference)) return [imageForTests(reference, { layers: [shell], entrypoint: [] })];
     if (/\/agnhost:/.test(reference))
       return [imageForTests(reference, { layers: [shell, program], entrypoint: ['/agnhost'] })];
     return [];
