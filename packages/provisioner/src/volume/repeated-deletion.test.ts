@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A deletion that is finished before the watch delivers it. */
-import { type KubeObject, persistentVolumes, type VolumeAttachment, volumeAttachments } from '@csi-sidecars/runtime';
+import { persistentVolumes, type VolumeAttachment, volumeAttachments } from '@csi-sidecars/runtime';
 import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aVolume, driverName } from '../../testing/builders.ts';
@@ -57,7 +57,7 @@ describe('an object that is gone, or another one by now, while the watch is sile
   async function waiting(finalizers: readonly string[]): Promise<Fixture> {
     const p = await aProvisioner({
       controller: ['CREATE_DELETE_VOLUME', 'PUBLISH_UNPUBLISH_VOLUME'],
-      seed: [aVolume({ finalizers: [...finalizers] }), attachment as KubeObject],
+      seed: [aVolume({ finalizers: [...finalizers] }), attachment],
     });
     p.faults.push(silent);
     p.server.endWatches('broken');
