@@ -4,7 +4,7 @@
  * and upstream's programs. Libraries are this machine's, also those of the test driver's Node.js, so that they fit together.
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { layerOf, nodePath, type Compress, type Layer, type TarEntry } from '@csi-sidecars/images';
@@ -37,9 +37,10 @@ export function busyboxLayer(): Layer {
   return layerOf('a shell and its commands', busybox(), quickly);
 }
 
-/** Programs of this machine, in the place of the shell's own. */
-export function programsLayer(names: readonly string[]): Layer {
-  return layerOf(names.join(' and '), names.flatMap(machineProgram), quickly);
+/** This machine's shell, in the place of busybox's, which prefers its own commands to those in PATH; and more of this machine's programs. */
+export function shellLayer(programs: readonly string[]): Layer {
+  const shell = withLibraries(realpathSync('/bin/sh'), '/bin/sh');
+  return layerOf(`a shell, ${programs.join(', ')}`, [...shell, ...programs.flatMap(machineProgram)], quickly);
 }
 
 /** One executable file at the root. */
