@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * `npm run mutation -- packages/provisioner`: changes the code in small ways, one at a time, and lists the changes that no
- * test notices. Arguments are beginnings of paths; without one, everything. `--changed`: files that differ from main, or
- * whose test file does. `--fresh`: without the verdicts of earlier runs. `--quick`: without the mutants that are listed as
- * equivalent, and without a second look at survivors. `--concurrency=1`: one worker. `--minutes=150`: ends after that time; the
- * verdicts are kept in the cache folder, so the next run goes on from there, and a file is recorded when all of its mutants are judged.
+ * test notices. Arguments are beginnings of paths; without one, everything.
+ * - `--changed`: files that differ from main, or whose test file does.
+ * - `--missing`: files without a recorded run of their present code. A machine without the cache goes on from results.json this way.
+ * - `--fresh`: without the verdicts of earlier runs.
+ * - `--quick`: without the mutants that are listed as equivalent, and without a second look at survivors.
+ * - `--concurrency=1`: one worker.
+ * - `--minutes=150`: ends after that time. The verdicts are kept in the cache folder, so the next run goes on from there, and a
+ *   file is recorded when all of its mutants are judged.
+ *
  * Writes docs/reference/mutation.md.
  */
 import { execFileSync } from 'node:child_process';
@@ -19,9 +24,13 @@ import { writePage } from './page.ts';
 import {
   hash,
   isEquivalent,
+  isPresent,
+  judgedAgain,
   mutatorsVersion,
   readEquivalents,
   readResults,
+  type Results,
+  survivorText,
   VerdictCache,
   writeResults,
 } from './records.ts';
@@ -31,6 +40,7 @@ const { values: options, positionals: wanted } = parseArgs({
   allowPositionals: true,
   options: {
     changed: { type: 'boolean', default: false },
+    missing: { type: 'boolean', default: false },
     fresh: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     concurrency: { type: 'string', default: '2' },
@@ -51,6 +61,7 @@ interface MutatedFile {
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const say = (text: string) => void process.stdout.write(`${text}\n`);
 const changed = options.changed ? changedFiles() : undefined;
+const recorded = readResults();
 
 let wantedFiles = 0;
 for (const group of groups) {
@@ -59,10 +70,24 @@ for (const group of groups) {
   if (files.length > 0) await runGroup(group, files);
 }
 if (wantedFiles === 0) say('no file to mutate: see scripts/mutation/groups.ts for those that are');
-writePage(root, readResults());
+writePage(root, judgedResults());
+
+/** Results are kept with what the rules and the judgements say now. */
+function judgedResults(): Results {
+  const equivalents = readEquivalents();
+  const results = readResults();
+  for (const [path, result] of Object.entries(results)) {
+    const file = existsSync(join(root, path)) ? { path, source: read(path) } : undefined;
+    if (file !== undefined && result.survivors.length > 0 && isPresent(result, file))
+      results[path] = judgedAgain(result, equivalents, file);
+  }
+  writeResults(results);
+  return results;
+}
 
 function isWanted(path: string): boolean {
   if (changed !== undefined && !changed.has(path)) return false;
+  if (options.missing && isPresent(recorded[path], { path, source: read(path) })) return false;
   return wanted.length === 0 || wanted.some((prefix) => path.startsWith(prefix.replace(/\/$/, '')));
 }
 
@@ -124,8 +149,8 @@ async function judgeFiles(
   const owners = new Map<number, readonly [MutatedFile, number]>();
   const hashes = new Map<string, string>();
   const equivalents = readEquivalents();
-  const isLeftOut = ({ path, mutants }: MutatedFile, index: number) =>
-    options.quick && isEquivalent(equivalents, path, mutants[index]!);
+  const isLeftOut = (file: MutatedFile, index: number) =>
+    options.quick && isEquivalent(equivalents, file, file.mutants[index]!);
   const hashOf = (file: string) => {
     // A test file that is gone: what rested on it is judged again.
     const known = hashes.get(file) ?? (existsSync(file) ? hash(readFileSync(file, 'utf8')) : 'gone');
@@ -191,7 +216,7 @@ function record(files: readonly MutatedFile[], verdicts: ReadonlyMap<number, Ver
       continue;
     }
     const alive = mutants.filter(({ index }) => verdicts.get(firstId + index)?.killedBy === undefined);
-    const survivors = alive.filter((mutant) => !isEquivalent(equivalents, path, mutant));
+    const survivors = alive.filter((mutant) => !isEquivalent(equivalents, { path, source }, mutant));
     for (const { line, mutation, index } of survivors) {
       say(`${path}:${line} ${mutation} (${verdicts.get(firstId + index)?.how})`);
     }
@@ -203,7 +228,7 @@ function record(files: readonly MutatedFile[], verdicts: ReadonlyMap<number, Ver
       killed: mutants.length - alive.length,
       hung: mutants.filter(({ index }) => verdicts.get(firstId + index)?.how === 'hang').length,
       equivalent: alive.length - survivors.length,
-      survivors: survivors.map(({ line, mutation }) => `${line}: ${mutation}`),
+      survivors: survivors.map(survivorText),
     };
     say(`${path}: ${mutants.length - alive.length} of ${mutants.length} killed, ${survivors.length} survived`);
   }

@@ -3,8 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { filesOf, groups } from './groups.ts';
-import { codeOf } from './mutants.ts';
-import { type FileResult, hash, mutatorsVersion, type Results } from './records.ts';
+import { type FileResult, isPresent, type Results } from './records.ts';
 
 const head = `<!-- Written by \`npm run mutation\`. Do not edit. -->
 # Mutation run
@@ -19,7 +18,8 @@ statements change places; constants change; \`some\`, \`every\`, \`filter\`, \`f
 left alone.
 
 Score: killed mutants among those that are not equivalent. At least 95 % is wanted in every package. A hang counts as killed, after a second
-look with three times the patience. Judgements of equivalent mutants, each with its reason: \`scripts/mutation/equivalents.json\`.
+look with three times the patience. Judgements of equivalent mutants, each with its reason: \`scripts/mutation/equivalents.json\`; whole classes
+of them: \`scripts/mutation/rules.ts\`.
 `;
 
 function percent({ mutants, killed, equivalent }: Pick<FileResult, 'mutants' | 'killed' | 'equivalent'>): string {
@@ -46,16 +46,16 @@ export interface Run {
 
 /** The page. Files count as run if the run was of their present code. */
 export function page({ files, results, changed }: Run, linesOf: (path: string) => number): string {
-  const isPresent = (path: string): boolean => results[path] !== undefined && !changed.has(path);
+  const isCurrent = (path: string): boolean => results[path] !== undefined && !changed.has(path);
   const lines = (paths: readonly string[]): number => paths.reduce((total, path) => total + linesOf(path), 0);
   const rows = [...files].map(([name, paths]) => {
-    const ran = paths.flatMap((path) => (isPresent(path) ? (results[path] ?? []) : []));
+    const ran = paths.flatMap((path) => (isCurrent(path) ? (results[path] ?? []) : []));
     const total = sum(ran);
     const dates = ran.map(({ date }) => date).sort();
     return `| ${name} | ${ran.length} of ${paths.length} | ${total.mutants} | ${total.killed} | ${total.hung} | ${total.equivalent} | ${percent(total)} | ${dates[0] ?? 'never'} |`;
   });
   const all = [...files.values()].flat();
-  const covered = all.filter(isPresent);
+  const covered = all.filter(isCurrent);
   const share = ((100 * lines(covered)) / lines(all)).toFixed(0);
   const survivors = covered.flatMap((path) =>
     (results[path]?.survivors ?? []).map(
@@ -76,13 +76,8 @@ export function page({ files, results, changed }: Run, linesOf: (path: string) =
 
 /** The files whose code, or whose mutants, have changed since their run. */
 export function changedSince(results: Results, read: (path: string) => string): ReadonlySet<string> {
-  const isChanged = ([path, { source, mutators }]: readonly [string, FileResult]): boolean =>
-    mutators !== mutatorsVersion || hash(codeOf(path, read(path))) !== source;
-  return new Set(
-    Object.entries(results)
-      .filter(isChanged)
-      .map(([path]) => path),
-  );
+  const paths = Object.keys(results);
+  return new Set(paths.filter((path) => !isPresent(results[path], { path, source: read(path) })));
 }
 
 export function writePage(root: string, results: Results): void {

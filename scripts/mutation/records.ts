@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Verdict } from './judge.ts';
-import type { Mutant } from './mutants.ts';
+import { codeOf, findMutants, type Mutant } from './mutants.ts';
+import { ruleFor } from './rules.ts';
 
 export interface Equivalent {
   readonly file: string;
@@ -16,6 +17,11 @@ export interface Equivalent {
 
 /** Results of another number have other mutants: they are those of a file that has changed. */
 export const mutatorsVersion = 2;
+
+export interface SourceFile {
+  readonly path: string;
+  readonly source: string;
+}
 
 export interface FileResult {
   /** `mutatorsVersion` of the run. */
@@ -63,22 +69,48 @@ export function writeResults(results: Results): void {
   writeFileSync(resultsFile, `${JSON.stringify(sorted, null, 2)}\n`);
 }
 
-export function isEquivalent(list: readonly Equivalent[], file: string, mutant: Mutant): boolean {
-  return list.some(
-    (entry) => entry.file === file && entry.line === mutant.lineText && entry.mutation === mutant.mutation,
-  );
+function isOf({ file, line, mutation }: Equivalent, path: string, mutant: Mutant): boolean {
+  return file === path && line === mutant.lineText && mutation === mutant.mutation;
 }
 
-/** Judgements of mutants that their files do not have any more: the code or the mutators have changed, so the reason may be wrong now. */
-export function staleEquivalents(
+/** Whether a rule or a judgement says so. */
+export function isEquivalent(list: readonly Equivalent[], { path, source }: SourceFile, mutant: Mutant): boolean {
+  return ruleFor(path, source, mutant) !== undefined || list.some((entry) => isOf(entry, path, mutant));
+}
+
+/** The result with its survivors judged again: a rule or a judgement may be younger than the run. */
+export function judgedAgain(result: FileResult, list: readonly Equivalent[], file: SourceFile): FileResult {
+  const mutants = findMutants(file.path, file.source);
+  // Two mutants of a line can have the same text: both have to be equivalent.
+  const survivors = result.survivors.filter((text) =>
+    mutants.some((mutant) => survivorText(mutant) === text && !isEquivalent(list, file, mutant)),
+  );
+  return { ...result, survivors, equivalent: result.equivalent + result.survivors.length - survivors.length };
+}
+
+export const survivorText = ({ line, mutation }: Mutant): string => `${line}: ${mutation}`;
+
+/** Whether the result is of this code, but for its comments. */
+export function isPresent(result: FileResult | undefined, { path, source }: SourceFile): boolean {
+  return result?.mutators === mutatorsVersion && result.source === hash(codeOf(path, source));
+}
+
+/**
+ * Judgements that add nothing: of mutants that their files do not have any more (the code or the mutators have changed, so the reason may be
+ * wrong now), and of mutants that a rule covers.
+ */
+export function idleEquivalents(
   list: readonly Equivalent[],
-  mutantsOf: (file: string) => readonly Mutant[],
+  sourceOf: (file: string) => string,
 ): readonly Equivalent[] {
   const known = new Map<string, readonly Mutant[]>();
   return list.filter((entry) => {
-    const mutants = known.get(entry.file) ?? mutantsOf(entry.file);
-    known.set(entry.file, mutants);
-    return !mutants.some((mutant) => isEquivalent([entry], entry.file, mutant));
+    const { file } = entry;
+    const needed =
+      known.get(file) ??
+      findMutants(file, sourceOf(file)).filter((mutant) => ruleFor(file, sourceOf(file), mutant) === undefined);
+    known.set(file, needed);
+    return !needed.some((mutant) => isOf(entry, file, mutant));
   });
 }
 

@@ -37,6 +37,11 @@ export function busyboxLayer(): Layer {
   return layerOf('a shell and its commands', busybox(), quickly);
 }
 
+/** Programs of this machine, in the place of the shell's own. */
+export function programsLayer(names: readonly string[]): Layer {
+  return layerOf(names.join(' and '), names.flatMap(machineProgram), quickly);
+}
+
 /** One executable file at the root. */
 export function upstreamLayer({ name, command }: Program): Layer {
   return layerOf(

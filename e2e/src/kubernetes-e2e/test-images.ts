@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { layerOf, type Image } from '@csi-sidecars/images';
 import { imageForTests } from '../images/images.ts';
-import { busyboxLayer } from '../images/layers.ts';
+import { busyboxLayer, programsLayer } from '../images/layers.ts';
 import { ensureTools } from '../tools/ensure-tools.ts';
 
 /**
@@ -37,6 +37,9 @@ export async function testImages(tests: string): Promise<readonly Image[]> {
   return stdout.split('\n').flatMap((reference) => {
     // What is run of nginx's image is its shell.
     if (/\/(busybox|nginx):/.test(reference)) return [imageForTests(reference, { layers: [shell], entrypoint: [] })];
+    // What is run of this one is its shell, and a dd that writes past the page cache.
+    if (/\/glibc-dns-testing:/.test(reference))
+      return [imageForTests(reference, { layers: [shell, programsLayer(['dd'])], entrypoint: [] })];
     if (/\/agnhost:/.test(reference))
       return [imageForTests(reference, { layers: [shell, program], entrypoint: ['/agnhost'] })];
     return [];

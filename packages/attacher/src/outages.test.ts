@@ -4,8 +4,9 @@
  * with others who go on as soon as it is back. Nothing may end stuck: the volume is attached, comes off its node, and its objects end.
  */
 import { persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
+import type { Fault, FaultRule } from '@csi-sidecars/runtime/testing';
 import { type Flow, livesOf, timesLost, writesWithoutOutage } from '@csi-sidecars/test-driver/testing';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { anAttacher, type Fixture, type FixtureOptions, handle } from '../testing/attacher-fixture.ts';
 import { aCsiNode, anAttachment, aVolume, finalizer } from '../testing/builders.ts';
 import { isDeleting } from './attachment.ts';
@@ -169,4 +170,80 @@ it.each(timesLost(flows))(
 
 it('given the table of requests, then each write of it meets an outage', () => {
   expect(writesWithoutOutage('attacher', flows)).toEqual([]);
+});
+
+describe('an error that is written after a write without an answer', () => {
+  const lost: Fault = { kind: 'break', point: 'after', failure: 'eof' };
+  const slow: Fault = { kind: 'delay', ms: 1_000 };
+
+  it('[attacher#59] given the mark has no answer, when a second replica attaches the volume before the error is written, then no error is written', async () => {
+    const a = await anAttacher({ seed: [aVolume(), aCsiNode()] });
+    a.fault('patch volumeattachments', lost);
+    a.fault('patch volumeattachments/status', slow);
+    a.server.seed(anAttachment());
+    await a.settle();
+    others['a second replica finishes']!.acts(a);
+    await a.clock.advance(longEnough);
+    expect([a.writes(), a.attachment()?.status]).toEqual([
+      ['patch volumeattachments va1 200', 'patch volumeattachments/status va1 409'],
+      { attached: true },
+    ]);
+    await a.stop();
+  });
+
+  it('[attacher#9] given others change the attachment at that moment, then it is read and gets the error, and a retry attaches the volume', async () => {
+    const a = await anAttacher({ seed: [aVolume(), aCsiNode()] });
+    a.fault('patch volumeattachments', lost);
+    let isDue = true;
+    const overtakes: FaultRule['when'] = ({ subresource }) => {
+      if (isDue && subresource === 'status') {
+        isDue = false;
+        a.change('va1', (it) => ({ ...it, metadata: { ...it.metadata, managedFields: [{ manager: 'other' }] } }));
+      }
+      return false;
+    };
+    a.faults.push({ when: overtakes, fault: lost });
+    a.server.seed(anAttachment());
+    await a.clock.advance(100);
+    const status = 'patch volumeattachments/status va1';
+    expect(a.writes()).toEqual(['patch volumeattachments va1 200', `${status} 409`, `${status} 200`]);
+    expect(a.attachment()?.status?.attachError?.message).toBe(
+      'could not save VolumeAttachment: injected fault: eof after the commit',
+    );
+    await a.clock.advance(longEnough);
+    expect([a.writes().slice(3), a.attachment()?.status]).toEqual([
+      [`${status} 200`],
+      { attached: true, attachmentMetadata: expect.anything() },
+    ]);
+    await a.stop();
+  });
+
+  it('[attacher#79] given the status of a detached attachment has no answer, and others hold the attachment, then it shows that it is detached, and no error', async () => {
+    const a = await anAttacher({ seed: [aVolume(), aCsiNode(), anAttachment({ finalizers: ['x/y'] })] });
+    a.server.clearRequests();
+    a.fault('patch volumeattachments/status', lost);
+    a.delete();
+    await a.clock.advance(longEnough);
+    expect([a.writes(), a.attachment()?.status, a.publishedOn()]).toEqual([
+      ['patch volumeattachments va1 200', 'patch volumeattachments/status va1 200'],
+      { attached: false },
+      [],
+    ]);
+    await a.stop();
+  });
+
+  it('[attacher#68] given a user removes our finalizer during the publish and deletes the attachment, when the unpublish fails, then the error is written', async () => {
+    const a = await anAttacher({ seed: [aVolume(), aCsiNode()] });
+    a.driver.faults.add({ method: 'ControllerPublishVolume', at: 'after', action: { kind: 'delay', ms: 5_000 } });
+    a.driver.faults.add({ method: 'ControllerUnpublishVolume', times: 2, action: { kind: 'fail', code: 'Internal' } });
+    a.server.seed(anAttachment({ finalizers: ['x/y'] }));
+    await a.clock.advance(1_000);
+    a.change('va1', (it) => ({ ...it, metadata: { ...it.metadata, finalizers: ['x/y'] } }));
+    a.delete();
+    await a.clock.advance(4_100);
+    expect(a.attachment()?.status?.detachError?.message).toMatch(/Internal/);
+    await a.clock.advance(longEnough);
+    expect(a.publishedOn()).toEqual([]);
+    await a.stop();
+  });
 });

@@ -5,14 +5,16 @@
  * second replica write the same fields, and the copy behind a write may be 30 s old.
  */
 import {
+  ask,
   type Attempt,
-  attempt,
   type Cache,
   changeObject,
-  isConflict,
+  changeObjectOnce,
+  type ChangeObjectDeps,
+  isFailed,
   type LoopPorts,
+  type ObjectChange,
   persistentVolumeClaims,
-  writeObject,
 } from '@csi-sidecars/runtime';
 import { type Claim, claimKey } from './claim.ts';
 import type { OwnWrites } from './own-writes.ts';
@@ -39,62 +41,48 @@ export interface WrittenClaim {
  * no call is repeated. `patchOf` returns undefined when nothing is to be written any more.
  */
 export async function changeClaim(
-  { client, clock, random, claims, ownWrites, signal }: WriteClaimDeps,
+  deps: WriteClaimDeps,
   claim: Claim,
   patchOf: (claim: Claim) => ClaimPatch | undefined,
 ): Promise<WrittenClaim> {
-  const recording: Pick<LoopPorts['client'], 'get' | 'patch'> = {
-    get: (...read) => client.get(...read),
-    patch: (...write) => ownWrites.record(claimKey(claim), () => client.patch(...write)),
-  };
-  let stored = claim;
-  const written = await attempt(async () => {
-    stored = await changeObject<Claim>(
-      { client: recording, clock, random, cache: claims },
-      {
-        resource: persistentVolumeClaims,
-        object: claim,
-        subresource: 'status',
-        type: 'strategic',
-        patch: (known) => toBody(patchOf(known)),
-      },
-      { signal },
-    );
-  });
-  return { written, claim: stored };
-}
-
-function toBody(patch: ClaimPatch | undefined): Readonly<Record<string, unknown>> | undefined {
-  return patch && { metadata: { annotations: patch.annotations }, status: patch.status };
+  const { signal } = deps;
+  const stored = await ask(() => changeObject(changing(deps, claim), changeOf(claim, patchOf), { signal }));
+  return isFailed(stored) ? { written: stored, claim } : { written: 'done', claim: stored.value };
 }
 
 /**
- * What a call will follow from. `conflict`: the claim had changed; it was read again, and `claim` is what it is now. A 409 for a claim that
- * has not changed is a failure like any other: an admission webhook may answer so each time, and a new look at the same claim would only
- * bring the same answer.
+ * What a call will follow from. `conflict`: the claim had changed; it was read again, and `claim` is what it is now.
  */
 export async function patchGuardedClaim(
-  { client, claims, ownWrites, signal }: WriteClaimDeps,
+  deps: WriteClaimDeps,
   claim: Claim,
-  { status, annotations }: ClaimPatch,
+  patch: ClaimPatch,
 ): Promise<{ readonly written: Attempt | 'conflict'; readonly claim: Claim }> {
-  const { namespace, name = '', uid, resourceVersion } = claim.metadata ?? {};
-  const target = { resource: persistentVolumeClaims, ref: { namespace, name } };
-  const body = { metadata: { uid, resourceVersion, annotations }, status };
-  let stored = claim;
-  const written = await attempt(async () => {
-    stored = await ownWrites.record(claimKey(claim), () =>
-      writeObject(claims, claim, () =>
-        client.patch(target, { type: 'strategic', body }, { signal, subresource: 'status' }),
-      ),
-    );
-  });
-  if (written === 'done' || !isConflict(written.failure)) return { written, claim: stored };
-  let fresh = claim;
-  await attempt(async () => {
-    fresh = await client.get(persistentVolumeClaims, target.ref, { signal });
-    claims.remember(fresh);
-  });
-  const hasChanged = fresh.metadata?.resourceVersion !== resourceVersion;
-  return hasChanged ? { written: 'conflict', claim: fresh } : { written, claim };
+  const { signal } = deps;
+  const changed = await ask(() =>
+    changeObjectOnce(
+      changing(deps, claim),
+      changeOf(claim, () => patch),
+      { signal },
+    ),
+  );
+  if (isFailed(changed)) return { written: changed, claim };
+  const { written, object } = changed.value;
+  return { written: written === 'done' ? written : 'conflict', claim: object };
+}
+
+function changing({ client, clock, random, claims, ownWrites }: WriteClaimDeps, claim: Claim): ChangeObjectDeps<Claim> {
+  const recording: ChangeObjectDeps<Claim>['client'] = {
+    get: (...read) => client.get(...read),
+    patch: (...write) => ownWrites.record(claimKey(claim), () => client.patch(...write)),
+  };
+  return { client: recording, clock, random, cache: claims };
+}
+
+function changeOf(claim: Claim, patchOf: (claim: Claim) => ClaimPatch | undefined): ObjectChange<Claim> {
+  const patch: ObjectChange<Claim>['patch'] = (known) => {
+    const wanted = patchOf(known);
+    return wanted && { metadata: { annotations: wanted.annotations }, status: wanted.status };
+  };
+  return { resource: persistentVolumeClaims, object: claim, subresource: 'status', type: 'strategic', patch };
 }

@@ -5,13 +5,9 @@
  */
 import {
   type Cache,
-  ApiError,
   changeObject,
-  findObject,
-  type KubeObject,
+  gettingByList,
   type LoopPorts,
-  type ObjectRef,
-  type Resource,
   type PersistentVolume,
   persistentVolumes,
 } from '@csi-sidecars/runtime';
@@ -35,17 +31,17 @@ export function changeVolume(
   volume: PersistentVolume,
   patchOf: (volume: PersistentVolume) => VolumePatch | undefined,
 ): Promise<PersistentVolume> {
-  const read = async <T extends KubeObject>(resource: Resource<T>, ref: ObjectRef): Promise<T> => {
-    const found = await findObject({ client, signal }, resource, ref);
-    if (found !== undefined) return found;
-    throw new ApiError({ status: 404, reason: 'NotFound', message: `persistentvolumes "${ref.name}" not found` });
-  };
   const patch = (known: PersistentVolume): Readonly<Record<string, unknown>> | undefined => {
     const wanted = patchOf(known);
     return wanted && { metadata: { annotations: wanted.annotations }, spec: wanted.spec };
   };
   return changeObject<PersistentVolume>(
-    { client: { patch: (...write) => client.patch(...write), get: read }, clock, random, cache: caches.volumes },
+    {
+      client: { patch: (...write) => client.patch(...write), ...gettingByList(client) },
+      clock,
+      random,
+      cache: caches.volumes,
+    },
     { resource: persistentVolumes, object: volume, type: 'strategic', patch },
     { signal },
   );

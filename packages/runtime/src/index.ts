@@ -73,10 +73,10 @@ export {
   isTooManyRequests,
 } from './api/error-predicates.ts';
 export { mayHaveHappened } from './api/may-have-happened.ts';
-export { changeObject } from './api/change-object.ts';
-export type { ChangeObjectDeps, MergePatch, ObjectChange } from './api/change-object.ts';
+export { changeObject, changeObjectOnce } from './api/change-object.ts';
+export type { ChangedOnce, ChangeObjectDeps, MergePatch, ObjectChange } from './api/change-object.ts';
 export { definedOnly } from './api/defined-only.ts';
-export { findObject } from './api/find-object.ts';
+export { findObject, gettingByList } from './api/find-object.ts';
 export type { FindDeps } from './api/find-object.ts';
 export { ignoreNotFound } from './api/ignore-not-found.ts';
 export { stringifyJson } from './api/json.ts';

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is written to an object that changed after it was read: the API server refuses the first patch. */
-import { isConflict, isFailed, type KubeObject, type ObjectRef, type Resource } from '@csi-sidecars/runtime';
+import {
+  isConflict,
+  isFailed,
+  type KubeObject,
+  type ObjectRef,
+  type Resource,
+  TransportError,
+} from '@csi-sidecars/runtime';
 import { FakeClock, learnedAtStop, silentApi } from '@csi-sidecars/runtime/testing';
 import { there } from '@csi-sidecars/test-driver/testing';
 import {
@@ -329,6 +336,20 @@ describe('what the cache learns', () => {
     const cache = { remember: (object: unknown) => void remembered.push(object), doubt: () => undefined };
     await end(deleteObject({ ...writing, cache }, known, isOfSnap));
     expect(remembered).toEqual([stored()]);
+  });
+
+  it('given a deletion without an answer, then the content is in doubt; given one that ends it, then the cache hides it', async () => {
+    const { known, writing, end } = aContentSetting(aContent({ metadata: { finalizers: [] } }));
+    const seen: unknown[] = [];
+    const cache = {
+      remember: ({ metadata }: VolumeSnapshotContent) => void seen.push(metadata?.deletionTimestamp),
+      doubt: (object: VolumeSnapshotContent) => void seen.push(object),
+    };
+    const lost = new TransportError('reset', 'connection reset');
+    const client = { ...writing.client, delete: () => Promise.reject(lost) };
+    expect(await end(deleteObject({ ...writing, cache, client }, known, isOfSnap))).toEqual({ failure: lost });
+    expect(await end(deleteObject({ ...writing, cache }, known, isOfSnap))).toEqual({ value: undefined });
+    expect(seen).toEqual([known, expect.any(String)]);
   });
 
   it('given a content with a finalizer, when it is deleted, then the cache shows its deletion at once', async () => {

@@ -21,6 +21,7 @@ import {
   type ObjectMeta,
   type Resource,
   retryOnConflict,
+  writeObject,
   type WrittenCache,
 } from '@csi-sidecars/runtime';
 import { annotationYes, type ContentReference, isDnsSubdomain, mayBindTo } from '@csi-sidecars/volume';
@@ -182,9 +183,9 @@ export function deleteObject<T extends KubeObject>(
     const { resourceVersion } = known.metadata ?? {};
     try {
       const preconditions = definedOnly({ uid, resourceVersion });
-      const held = await client.delete(resource, { namespace, name }, { signal, preconditions });
-      if (held !== undefined) cache.remember(held);
-      return held;
+      return await writeObject(cache, known, () =>
+        client.delete(resource, { namespace, name }, { signal, preconditions }),
+      );
     } catch (error) {
       isOld = isConflict(error);
       throw error;

@@ -12,13 +12,13 @@ export interface Topology {
 /** Undefined means reachable everywhere, which is also the meaning of a list without any segment. */
 export function toNodeAffinity(topologies: readonly Topology[] | undefined): VolumeNodeAffinity | undefined {
   const nodeSelectorTerms = (topologies ?? [])
-    .map((topology) => Object.entries(topology.segments ?? {}))
-    .filter((segments) => segments.length > 0)
-    .map((segments) => ({
-      matchExpressions: segments
-        .sort(([left], [right]) => (left < right ? -1 : 1))
-        .map(([key, value]) => ({ key, operator: 'In', values: [value] })),
-    }));
+    .map(({ segments = {} }) =>
+      Object.keys(segments)
+        .sort()
+        .map((key) => ({ key, operator: 'In', values: [segments[key] ?? ''] })),
+    )
+    .filter((matchExpressions) => matchExpressions.length > 0)
+    .map((matchExpressions) => ({ matchExpressions }));
   return nodeSelectorTerms.length === 0 ? undefined : { required: { nodeSelectorTerms } };
 }
 
@@ -31,6 +31,5 @@ export function isReachableFrom(
   segments: Readonly<Record<string, string>> | undefined,
 ): boolean {
   const terms = affinity?.required?.nodeSelectorTerms;
-  if (segments === undefined || affinity?.required === undefined || terms === undefined) return true;
-  return selectsNode(terms, { name: '', labels: segments });
+  return segments === undefined || terms === undefined || selectsNode(terms, { labels: segments });
 }

@@ -7,7 +7,7 @@ type Term = NonNullable<VolumeNodeAffinity['required']>['nodeSelectorTerms'][num
 type Requirement = NonNullable<Term['matchExpressions']>[number];
 
 export interface SelectableNode {
-  readonly name: string | undefined;
+  readonly name?: string | undefined;
   readonly labels: Readonly<Record<string, string>> | undefined;
 }
 

@@ -17,12 +17,15 @@ describe('parsing', () => {
     ['0', 0n],
     ['1500m', 2n],
     ['1n', 1n],
+    ['2000000000n', 2n],
     ['0.0000000001', 1n],
     ['1.5Gi', 1610612736n],
     ['.5Ki', 512n],
     ['5.', 5n],
     ['100u', 1n],
     ['2G', 2000000000n],
+    ['1T', 1000000000000n],
+    ['1P', 1000000000000000n],
     ['1e3', 1000n],
     ['1E3', 1000n],
     ['12e-1', 2n],
@@ -34,12 +37,41 @@ describe('parsing', () => {
     expect(bytesOf(text)).toBe(bytes);
   });
 
-  it.each(['', 'Gi', '1 Gi', '1gi', '1K', 'e3', '1e', '1.2.3', '0x10', '1e999999999', '9'.repeat(200), '.'])(
-    'given %s, when parsed, then it is not a quantity',
-    (text) => {
-      expect(parseQuantity(text)).toBeUndefined();
-    },
-  );
+  it.each([
+    '',
+    'Gi',
+    '1 Gi',
+    '1gi',
+    '1K',
+    'e3',
+    '1e',
+    '1.2.3',
+    '0x10',
+    '1e999999999',
+    '9'.repeat(129),
+    '1e65',
+    '1e-65',
+    '.',
+  ])('given %s, when parsed, then it is not a quantity', (text) => {
+    expect(parseQuantity(text)).toBeUndefined();
+  });
+});
+
+describe('limits', () => {
+  it('given 128 characters, or an exponent of 64, when parsed, then it is a quantity', () => {
+    expect(bytesOf('9'.repeat(128))).toBe(10n ** 128n - 1n);
+    expect([bytesOf('1e64'), bytesOf('1e-64')]).toEqual([10n ** 64n, 1n]);
+  });
+
+  it.each([
+    ['1Ki', { nanos: 1024n * 10n ** 9n, format: 'BinarySI' }],
+    ['1k', { nanos: 10n ** 12n, format: 'DecimalSI' }],
+    ['1m', { nanos: 10n ** 6n, format: 'DecimalSI' }],
+    ['1e1', { nanos: 10n ** 10n, format: 'DecimalExponent' }],
+    ['1e-1', { nanos: 10n ** 8n, format: 'DecimalExponent' }],
+  ])('given %s, when parsed, then its value and its format are kept', (text, quantity) => {
+    expect(parseQuantity(text)).toEqual(quantity);
+  });
 });
 
 describe('canonical text', () => {
@@ -64,6 +96,8 @@ describe('canonical text', () => {
     [2000000000n, '1953125Ki'],
     [2147483649n, '2147483649'],
     [7n << 60n, '7Ei'],
+    [1n << 70n, '1024Ei'],
+    [10n ** 12n, '976562500Ki'],
   ] as const)('given %s bytes, when written, then %s', (bytes, text) => {
     expect(formatBytes(bytes)).toBe(text);
   });
@@ -76,6 +110,11 @@ describe('canonical text', () => {
     ['2G', '2G'],
     ['0.5', '500m'],
     ['1.5Ki', '1536'],
+    ['1.0005Ki', '1024512m'],
+    ['1T', '1T'],
+    ['1P', '1P'],
+    ['1e30', '1e30'],
+    ['12e-1', '1200e-3'],
     ['1000Ki', '1000Ki'],
     ['1e3', '1e3'],
     ['12e2', '1200'],

@@ -47,6 +47,7 @@ describe('resolving', () => {
 
   it.each([
     [{ name: 'a', namespace: '${pv.name}$z' }, 'error resolving value "${pv.name}$z": invalid tokens: ["pv.name" "z"]'],
+    [{ name: 'a', namespace: '$z-${a}' }, 'error resolving value "$z-${a}": invalid tokens: ["a" "z"]'],
     [{ name: '${toString}', namespace: 'ns' }, 'error resolving value "${toString}": invalid tokens: ["toString"]'],
     [{ name: 'a', namespace: 'not.a.label' }, '"not.a.label" is not a valid namespace name'],
     [{ name: '${bad}', namespace: 'ns' }, '"${bad}" resolved to "A B" which is not a valid secret name'],

@@ -73,7 +73,7 @@ export function expandTemplate(template: string, valueOf: (token: string) => str
   let rest = template;
   for (;;) {
     const dollar = rest.indexOf('$');
-    if (dollar < 0 || dollar === rest.length - 1) return result + rest;
+    if (dollar < 0) return result + rest;
     result += rest.slice(0, dollar);
     const token = nextToken(rest.slice(dollar + 1));
     if (token.name !== '') result += valueOf(token.name);

@@ -597,7 +597,7 @@ describe('an attachment that disappears', () => {
     a.server.seed(aCsiNode());
     await a.settle();
     expect([a.writes(), a.attachment()?.status]).toEqual([
-      ['patch volumeattachments/status va1 422'],
+      ['patch volumeattachments/status va1 409'],
       { attached: false },
     ]);
   });

@@ -2,7 +2,7 @@
 /** Each action of the attach loop alone: the request that it sends, and the signal that may abort it. */
 import type { CsiChannel } from '@csi-sidecars/csi';
 import { ApiError, type KubeObject } from '@csi-sidecars/runtime';
-import { FakeClock, recordingLogger } from '@csi-sidecars/runtime/testing';
+import { FakeClock, recordingLogger, seededRandom } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
 import { aDriver, anAttachment, attached, aVolume, finalizer, someSettings } from '../../testing/builders.ts';
 import { attachmentKey } from '../attachment.ts';
@@ -43,7 +43,9 @@ async function requestsOf(action: StepAction, stored?: KubeObject | ApiError) {
     runs: createAttachmentRuns(),
   };
   const logger = recordingLogger();
-  const step = { client, clock: new FakeClock(), logger, key: attachmentKey(attachment), action, caches, signal };
+  const state = { isForced: false, publication: undefined };
+  const ports = { client, clock: new FakeClock(), random: seededRandom(1), logger };
+  const step = { ...ports, key: attachmentKey(attachment), action, state, caches, signal };
   const perform = performers(context)[action.kind] as (step: unknown) => Promise<object>;
   const learned = await perform(step);
   return { requests, learned, logger, context };
@@ -103,23 +105,26 @@ it.each<{ action: StepAction; body: object }>([
     action: {
       row: 'A13',
       kind: 'report',
-      attachment,
+      attachment: anAttachment(),
       error: { field: 'attachError', message: 'full', code: 8 },
     },
-    body: { metadata: { uid }, status: { attachError: { message: 'full', time, errorCode: 8 } } },
+    body: { metadata: { uid, resourceVersion: '7' }, status: { attachError: { message: 'full', time, errorCode: 8 } } },
   },
   {
     action: {
       row: 'A4',
       kind: 'report',
-      attachment,
+      attachment: anAttachment(),
       error: { field: 'attachError', message: 'no volume', code: undefined },
     },
-    body: { metadata: { uid }, status: { attachError: { message: 'no volume', time, errorCode: null } } },
+    body: {
+      metadata: { uid, resourceVersion: '7' },
+      status: { attachError: { message: 'no volume', time, errorCode: null } },
+    },
   },
   {
     action: { row: 'D8', kind: 'report', attachment, error: { field: 'detachError', message: 'no' } },
-    body: { metadata: { uid }, status: { detachError: { message: 'no', time } } },
+    body: { metadata: { uid, resourceVersion: '7' }, status: { detachError: { message: 'no', time } } },
   },
 ])(
   'given the action $action.kind of row $action.row, then the patch carries the UID, and the signal of the run',

@@ -7,51 +7,51 @@
  */
 import {
   addedFinalizer,
-  attempt,
-  isConflict,
-  isFailed,
   type Attempt,
+  attempt,
+  changeObject,
+  type ChangeObjectDeps,
+  changeObjectOnce,
   findObject,
+  gettingByList,
+  isFailed,
   type LoopPorts,
-  type Patch,
+  type ObjectChange,
   removedFinalizer,
   type Step,
   timestamp,
   type VolumeAttachment,
   volumeAttachments,
   writeObject,
-  type WriteOptions,
 } from '@csi-sidecars/runtime';
-import { attachmentKey, finalizersOf } from '../attachment.ts';
+import { attachmentKey, finalizersOf, isAttached } from '../attachment.ts';
 import { ignoreGone } from '../ignore-gone.ts';
 import { annotations } from '../names.ts';
 import { toStatusMessage } from './messages.ts';
 import type { AttachContext, AttachLoop } from './state.ts';
 
-type Writing = Pick<LoopPorts, 'client' | 'clock'> & Pick<Step<AttachLoop>, 'caches' | 'signal'>;
+type Writing = LoopPorts & Pick<Step<AttachLoop>, 'caches' | 'signal'>;
 
-/**
- * Guarded by the resource version: another process may have published the volume under a newer node id. `changed`: the attachment was
- * read again. A 409 for an attachment that has not changed is a failure like any other: an admission webhook may answer so each time.
- */
+/** Guarded by the resource version: another process may have published the volume under a newer node id. */
 export async function mark(context: AttachContext, step: Step<AttachLoop, 'mark'>): Promise<Attempt | 'changed'> {
   const { attachment, nodeId } = step.action;
-  const { metadata } = attachment;
-  const hasNodeId = metadata?.annotations?.[annotations.nodeId] === nodeId;
+  const hasNodeId = attachment.metadata?.annotations?.[annotations.nodeId] === nodeId;
   const hasFinalizer = finalizersOf(attachment).includes(context.finalizer);
-  const body = {
-    metadata: {
-      resourceVersion: metadata?.resourceVersion,
-      ...(hasFinalizer ? { uid: metadata?.uid } : addedFinalizer(attachment, context.finalizer)),
-      ...(hasNodeId ? {} : { annotations: { [annotations.nodeId]: nodeId } }),
-    },
+  const metadata = {
+    ...(hasFinalizer ? {} : addedFinalizer(attachment, context.finalizer)),
+    ...(hasNodeId ? {} : { annotations: { [annotations.nodeId]: nodeId } }),
   };
-  const written = await write(context, step, { attachment, patch: { type: 'strategic', body } });
-  if (!isFailed(written) || !isConflict(written.failure)) return written;
-  const isRead = (await confirm(context, step)) === 'done';
-  const { caches, key } = step;
-  const hasChanged = caches.attachments.get(key)?.metadata?.resourceVersion !== metadata?.resourceVersion;
-  return isRead && hasChanged ? 'changed' : written;
+  let hasChanged = false;
+  const change = { ...changeOf(attachment), type: 'strategic', patch: () => ({ metadata }) } as const;
+  const written = await write(context, step, {
+    attachment,
+    send: async () => {
+      const changed = await changeObjectOnce(changing(step), change, { signal: step.signal });
+      hasChanged = changed.written === 'changed';
+      return changed.object;
+    },
+  });
+  return hasChanged ? 'changed' : written;
 }
 
 export function saveAttached(context: AttachContext, step: Step<AttachLoop, 'saveAttached'>): Promise<Attempt> {
@@ -66,7 +66,10 @@ export function saveAttached(context: AttachContext, step: Step<AttachLoop, 'sav
 export function release(context: AttachContext, step: Step<AttachLoop, 'release'>): Promise<Attempt> {
   const { attachment } = step.action;
   const body = { metadata: removedFinalizer(attachment, context.finalizer) };
-  return write(context, step, { attachment, patch: { type: 'strategic', body } });
+  return write(context, step, {
+    attachment,
+    send: () => step.client.patch(targetOf(attachment), { type: 'strategic', body }, { signal: step.signal }),
+  });
 }
 
 export function saveDetached(context: AttachContext, step: Step<AttachLoop, 'saveDetached'>): Promise<Attempt> {
@@ -87,20 +90,51 @@ export async function confirm(
   });
 }
 
-/** If the error cannot be written, that is only logged: the original error still decides the retry. */
+/**
+ * Written to what the attachment is now: not if another process, or a write of this one that got no answer, has attached or detached the
+ * volume. If the error cannot be written, that is only logged: the original error still decides the retry.
+ */
 export async function report(context: AttachContext, step: Step<AttachLoop, 'report'>): Promise<void> {
-  const { clock, logger, key, action } = step;
+  const { clock, logger, key, action, state } = step;
   const { attachment, error } = action;
   const reported = { message: toStatusMessage(error.message), time: timestamp(clock.nowMs()) };
   const code = context.settings.features.errorCodes && 'code' in error ? error.code : undefined;
   // null removes the code of an earlier failure, even if the cache does not show it.
   const value = error.field === 'attachError' ? { ...reported, errorCode: code ?? null } : reported;
-  const written = await writeStatus(context, step, { attachment, status: { [error.field]: value } });
-  if (typeof written === 'object') {
+  const isOver = (known: VolumeAttachment): boolean => {
+    if (state.isForced) return false;
+    if (error.field === 'attachError') return isAttached(known);
+    return state.publication === undefined && !isAttached(known) && !finalizersOf(known).includes(context.finalizer);
+  };
+  const change: ObjectChange<VolumeAttachment> = {
+    ...changeOf(attachment),
+    subresource: 'status',
+    patch: (known) => (isOver(known) ? undefined : { status: { [error.field]: value } }),
+  };
+  const written = await write(context, step, {
+    attachment,
+    send: () => changeObject(changing(step), change, { signal: step.signal }),
+  });
+  if (isFailed(written)) {
     const facts = { VolumeAttachment: key, reason: written.failure.message };
     logger.info(2, 'Failed to save an error to a VolumeAttachment', facts);
   }
 }
+
+function changing({ client, clock, random, caches }: Writing): ChangeObjectDeps<VolumeAttachment> {
+  const patching = { patch: client.patch.bind(client), ...gettingByList(client) };
+  return { client: patching, clock, random, cache: caches.attachments };
+}
+
+const changeOf = (object: VolumeAttachment): Pick<ObjectChange<VolumeAttachment>, 'resource' | 'object'> => ({
+  resource: volumeAttachments,
+  object,
+});
+
+const targetOf = (attachment: VolumeAttachment) => ({
+  resource: volumeAttachments,
+  ref: { name: attachmentKey(attachment) },
+});
 
 function writeStatus(
   context: AttachContext,
@@ -108,38 +142,35 @@ function writeStatus(
   { attachment, status }: { readonly attachment: VolumeAttachment; readonly status: Readonly<Record<string, unknown>> },
 ): Promise<Attempt> {
   const body = { metadata: { uid: attachment.metadata?.uid }, status };
-  return write(context, step, { attachment, patch: { type: 'merge', body }, options: { subresource: 'status' } });
+  return write(context, step, {
+    attachment,
+    send: () =>
+      step.client.patch(targetOf(attachment), { type: 'merge', body }, { subresource: 'status', signal: step.signal }),
+  });
 }
 
-interface AttachmentPatch {
+interface AttachmentWrite {
   readonly attachment: VolumeAttachment;
-  readonly patch: Patch;
-  readonly options?: WriteOptions;
+  readonly send: () => Promise<VolumeAttachment>;
 }
 
 /** An object that is gone is not an error: there is nothing left to update. The cache may still show it, and is made to drop it. */
 function write(
   { memory, finalizer }: AttachContext,
-  { client, clock, caches, signal }: Writing,
-  { attachment, patch, options }: AttachmentPatch,
+  { client, caches, signal }: Writing,
+  { attachment, send }: AttachmentWrite,
 ): Promise<Attempt> {
   const key = attachmentKey(attachment);
-  const target = { resource: volumeAttachments, ref: { name: key } };
   return attempt(async () => {
-    const patched = await writeObject(caches.attachments, attachment, () =>
-      client.patch(target, patch, { ...options, signal }),
-    ).catch((refusal: unknown) =>
-      ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }),
+    const stored = await writeObject(caches.attachments, attachment, () =>
+      send().catch((refusal: unknown) =>
+        ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }),
+      ),
     );
-    if (patched === undefined) caches.attachments.remember(ended(attachment, clock.nowMs()));
-    if (patched !== undefined) memory.confirmed.set(key, patched.metadata?.uid);
+    if (stored === undefined) return;
+    memory.confirmed.set(key, stored.metadata?.uid);
     // Our finalizer on the object records from now on that the volume may be on the node.
-    if (patched !== undefined && finalizersOf(patched).includes(finalizer)) memory.publications.delete(key);
+    const isIt = stored.metadata?.uid === attachment.metadata?.uid;
+    if (isIt && finalizersOf(stored).includes(finalizer)) memory.publications.delete(key);
   });
-}
-
-/** The attachment as the cache expects one that no longer exists. */
-function ended(attachment: VolumeAttachment, nowMs: number): VolumeAttachment {
-  const metadata = { ...attachment.metadata, deletionTimestamp: timestamp(nowMs), finalizers: [] };
-  return { ...attachment, metadata };
 }

@@ -20,9 +20,11 @@ export async function saveAttached({
   const saved = await attempt(async () => {
     const options = { signal, subresource: 'status' } as const;
     await writeObject(caches.attachments, attachment, () =>
-      client.patch(target, { type: 'merge', body }, options),
-    ).catch((refusal: unknown) =>
-      ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }),
+      client
+        .patch(target, { type: 'merge', body }, options)
+        .catch((refusal: unknown) =>
+          ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }),
+        ),
     );
   });
   return { saved };

@@ -32,6 +32,21 @@ describe('parseAddress', () => {
     expect(() => parseAddress(text)).toThrow(reason);
   });
 
+  it.each([
+    {
+      text: 'localhost:9000',
+      address: { kind: 'tcp', text: 'localhost:9000', host: 'localhost', port: 9000, lossIsVisible: false },
+    },
+    {
+      text: 'two\nlines',
+      address: { kind: 'tcp', text: 'two\nlines', host: 'two\nlines', port: 443, lossIsVisible: false },
+    },
+    { text: '/csi.sock', address: { kind: 'unix', text: '/csi.sock', path: '/csi.sock', lossIsVisible: true } },
+    { text: 'unix:csi.sock', address: { kind: 'unix', text: 'unix:csi.sock', path: 'csi.sock', lossIsVisible: false } },
+  ])('given $text, then its parts are $address', ({ text, address }) => {
+    expect(parseAddress(text)).toEqual(address);
+  });
+
   it('given the largest port, then it is accepted', () => {
     expect(targetOf(parseAddress('host:65535'))).toBe('dns:host:65535');
   });

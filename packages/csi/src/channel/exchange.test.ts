@@ -3,7 +3,7 @@
 import { getEventListeners } from 'node:events';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
-import { type SentOutcome, limitedExchange } from './exchange.ts';
+import { type SentOutcome, failed, limitedExchange } from './exchange.ts';
 
 const probe = '/csi.v1.Identity/Probe';
 
@@ -59,4 +59,15 @@ it('given a signal that has aborted before, then nothing is sent', async () => {
   const { outcome, left, seen } = calling(stop);
   expect(await outcome).toMatchObject({ kind: 'failed', error: { code: 'Canceled', method: probe } });
   expect([left(), seen]).toEqual([[0, 0], { sent: 0, cancelled: 0 }]);
+});
+
+it('given a stream that ends with an outcome of its own while it is reset, then the call ends with the reason of the reset', async () => {
+  const clock = new FakeClock();
+  const exchange = limitedExchange({
+    clock,
+    send: (_call, done) => ({ cancel: () => done(failed({ code: 'Unavailable', method: probe, detail: 'reset' })) }),
+  });
+  const outcome = exchange(probe, {}, { timeoutMs: 1000 });
+  await clock.advance(1000);
+  expect(await outcome).toMatchObject({ kind: 'failed', error: { code: 'DeadlineExceeded' } });
 });

@@ -57,3 +57,21 @@ it('given a request that cannot be encoded, then it is not sent, and the failure
     error: { code: 'Internal', detail: 'Request message serialization failure: Cannot convert many to a BigInt' },
   });
 });
+
+it('given a method that is not declared, then it is not sent', async () => {
+  const unknown = '/csi.v1.Controller/Nothing' as typeof method;
+  expect(await answering(Buffer.alloc(0)).exchange(unknown, {}, limit)).toMatchObject({
+    kind: 'failed',
+    error: { code: 'Unimplemented', method: unknown, detail: `unknown method ${unknown}` },
+  });
+});
+
+it('given a driver that fails, or a request that cannot be encoded, then the failure names the method', async () => {
+  const request = { capacity_range: { required_bytes: 'many' } } as RequestOf<typeof method>;
+  for (const outcome of [
+    await answering().exchange(method, request, limit),
+    await answering().exchange(method, {}, limit),
+  ]) {
+    expect(outcome).toMatchObject({ kind: 'failed', error: { method } });
+  }
+});

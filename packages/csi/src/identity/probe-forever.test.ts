@@ -93,3 +93,19 @@ describe('probeForever', () => {
     expect(driver.clock.pending).toBe(0);
   });
 });
+
+it('given a process that has run for a while, then the ticks count from the first probe', async () => {
+  const driver = aDriver([notReady, notReady, ready]);
+  await driver.clock.advance(12_345);
+  expect(await driver.run()).toBe('ready');
+  expect(driver.probedAt).toEqual([12_345, 13_345, 14_345]);
+});
+
+it('given an error of the driver, then it is the cause of the failure', async () => {
+  const driver = fakeCsiChannel();
+  driver.answer(probe, csiError('Internal', 'broken'));
+  const deps = { channel: driver, clock: new FakeClock(), log: recordingLogger() };
+  await expect(probeForever(deps, { timeoutMs: 1 })).rejects.toMatchObject({
+    cause: { name: 'CsiError', code: 'Internal' },
+  });
+});

@@ -133,3 +133,11 @@ describe('codeFromNumber', () => {
     ]);
   });
 });
+
+it('given additional labels, then the family declares them', () => {
+  const { metrics, families } = recordingMetrics();
+  createCallMetrics(metrics, { labelNames: ['a', 'migrated'], labels: { fixed: 'f' } });
+  expect(families.map(({ labels }) => labels)).toEqual([
+    ['driver_name', 'method_name', 'grpc_status_code', 'a', 'migrated', 'fixed'],
+  ]);
+});

@@ -14,6 +14,7 @@ const other = createSanitizer({
     x: {
       nested: {
         Kind: { values: { NONE: 0, SOME: 1 } },
+        Empty: {},
         Key: { fields: { id: { type: 'string' }, value: { type: 'string', ...secret } } },
         All: {
           oneofs: { choice: { oneof: ['number', 'chosen'] } },
@@ -30,6 +31,7 @@ const other = createSanitizer({
             raw: { type: 'bytes' },
             kinds: { rule: 'repeated', type: 'Kind' },
             flag: { type: 'bool' },
+            empty: { type: 'Empty' },
           },
         },
       },
@@ -172,5 +174,34 @@ describe('declared secrets', () => {
     for (const [name] of carrying) {
       expect(csi.message(`csi.v1.${name}`, { secrets: { a: 'hidden' } }), name).toBe('{"secrets":"***stripped***"}');
     }
+  });
+});
+
+describe('values that are not of their declared type', () => {
+  it.each([
+    [{ volume_capabilities: [] }, '{}', 'an empty list is not shown'],
+    [{ name: null }, '{}', 'null is not shown'],
+    [{ name: '' }, '{}', 'an empty text is not shown'],
+    [
+      { volume_capabilities: [{ access_mode: { mode: 0 } }] },
+      '{"volume_capabilities":[{"access_mode":{}}]}',
+      'nor is 0',
+    ],
+    [{ capacity_range: 'odd' }, '{"capacity_range":"odd"}', 'a text in place of a message is shown'],
+    [{ capacity_range: { limit_bytes: 'odd' } }, '{"capacity_range":{"limit_bytes":"odd"}}', 'as in place of a number'],
+  ])('given %j, then it is %s', (message, json, because) => {
+    expect(csi.request(create, message), because).toBe(json);
+  });
+
+  it('given texts in place of bytes, or a message without fields, then each is shown', () => {
+    expect(other.message('x.All', { raw: 'text' })).toBe('{"raw":"text"}');
+    expect(other.message('x.All', { raw: '' })).toBe('{"raw":""}');
+    expect(other.message('x.All', { empty: { more: 1 } })).toBe('{"empty":{}}');
+  });
+
+  it('given a method that is not declared, or a list in place of a message, then it is plain JSON', () => {
+    expect(csi.request('/csi.v1.Controller/Nothing', { a: 1 })).toBe('{"a":1}');
+    expect(csi.request('odd', { a: 1 })).toBe('{"a":1}');
+    expect(csi.message('csi.v1.Volume', [1])).toBe('[1]');
   });
 });

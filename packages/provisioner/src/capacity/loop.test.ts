@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What wakes the capacity loop and what does not, seen from its queue, and how it reports a failure. */
 import { csiStorageCapacities, storageClasses } from '@csi-sidecars/runtime';
+import type { Fault, FaultRule } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aNode } from '../../testing/builders.ts';
 import {
@@ -18,6 +19,8 @@ import type { Fixture } from '../../testing/provisioner-fixture.ts';
 const full = 'fast zone=a 1Ti max 1Ti';
 const anImmediateClass = aLateClass('now', { volumeBindingMode: 'Immediate' });
 const theirClass = aLateClass('theirs', { provisioner: 'other' });
+
+const isDelete: FaultRule['when'] = ({ verb }) => verb === 'delete';
 
 /** One item, with its object, and two classes that do not count. No poll comes in between. */
 function start(): Promise<Fixture> {
@@ -115,4 +118,26 @@ it('given the driver cannot be asked, then the retry is logged with the queue, a
     { kind: 'error', facts: { queue: 'csistoragecapacity', failures: 2 } },
   ]);
   expect(published(p)).toEqual([full, 'more zone=a 1Ti max 1Ti']);
+});
+
+describe('a class that goes and comes back while the watch of the objects is silent', () => {
+  const isWatch: FaultRule['when'] = ({ verb, resource }) => verb === 'watch' && resource === 'csistoragecapacities';
+  const lost: Fault = { kind: 'break', point: 'after', failure: 'eof' };
+
+  it.each([
+    { given: 'the deletion of its object was answered', faults: [] },
+    { given: 'the answer to that deletion was lost', faults: [{ when: isDelete, fault: lost }] },
+  ])('[provisioner-topology-capacity#C47] given $given, then its object is made again', async ({ faults }) => {
+    const p = await start();
+    p.faults.push({ when: isWatch, fault: { kind: 'lag', ms: 3_600_000 }, times: 99 });
+    p.server.endWatches('broken');
+    await p.clock.advance(30_000);
+    p.faults.push(...faults);
+    p.server.objects.remove(storageClasses, { name: 'fast' });
+    await p.settle();
+    p.server.seed(aLateClass());
+    await p.clock.advance(30_000);
+    expect([published(p), writes(p)]).toEqual([[full], ['delete 200', 'create 201']]);
+    await p.stop();
+  });
 });

@@ -80,7 +80,8 @@ describe('remove', () => {
       },
     };
     const perform = performers({ client } as unknown as CapacityDeps).remove as (step: unknown) => Promise<unknown>;
-    await perform({ action: remove(object, second), signal });
+    const caches = { objects: { remember: () => undefined, doubt: () => undefined } };
+    await perform({ action: remove(object, second), caches, signal });
     expect(order).toEqual(['delete csisc-1', 'csisc-1 is deleted', 'delete csisc-2', 'csisc-2 is deleted']);
   });
 

@@ -15,9 +15,12 @@ import type { CapacityDeps, CapacityLoop } from './state.ts';
 
 export function performers({ channel, client, timeoutMs }: CapacityDeps): Performers<CapacityLoop> {
   return {
-    remove: async ({ action, signal }) => ({
+    remove: async ({ action, caches, signal }) => ({
       removed: await attempt(async () => {
-        for (const object of action.objects) await remove(client, object, signal);
+        for (const object of action.objects) {
+          // The segment or class may be back before the watch brings the deletion: the cache shows it at once.
+          await writeObject(caches.objects, object, () => remove(client, object, signal));
+        }
       }),
     }),
     ask: async ({ action, signal }) => ({
@@ -48,10 +51,14 @@ export function performers({ channel, client, timeoutMs }: CapacityDeps): Perfor
 }
 
 /** On condition of the UID: an object that was created again under the name is another one. */
-async function remove(client: ApiClient, { metadata }: CSIStorageCapacity, signal: AbortSignal): Promise<void> {
+function remove(
+  client: ApiClient,
+  { metadata }: CSIStorageCapacity,
+  signal: AbortSignal,
+): Promise<CSIStorageCapacity | undefined> {
   const { namespace, name = '', uid } = metadata ?? {};
   const preconditions = uid === undefined ? {} : { uid };
-  await client.delete(csiStorageCapacities, { namespace, name }, { preconditions, signal }).catch(ignoreNotFound);
+  return client.delete(csiStorageCapacities, { namespace, name }, { preconditions, signal }).catch(ignoreNotFound);
 }
 
 function factsOf({ metadata, capacity, storageClassName }: CSIStorageCapacity): Facts {

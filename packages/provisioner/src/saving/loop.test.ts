@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The save loop's queue and log lines, and what the end of its runs leaves in memory. */
 import { persistentVolumes, storageClasses } from '@csi-sidecars/runtime';
+import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
 import { aClaim, aClass, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture } from '../../testing/provisioner-fixture.ts';
@@ -121,4 +122,22 @@ it('given the API server refuses the record in the background and the class is g
   const [first, second] = p.requests('CreateVolume');
   expect(second).toEqual(first);
   expect(p.volume()?.spec?.csi?.volumeHandle).toBe(p.driver.volumes()[0]?.id);
+});
+
+it('[provisioner#226] given a record that was made without an answer, when the next try is refused while the watch is silent, then the claim loop reads it, and CreateVolume is not repeated', async () => {
+  const p = await aProvisioner({ seed: [aClass()] });
+  const isWatch: FaultRule['when'] = ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumes';
+  p.faults.push({ when: isWatch, fault: { kind: 'lag', ms: 3_600_000 }, times: 99 });
+  p.server.endWatches('broken');
+  await p.clock.advance(30_000);
+  p.faults.push({ when: isCreate, fault: { kind: 'break', point: 'after', failure: 'reset' } });
+  refuse(p, 99, { code: 403, reason: 'Forbidden' });
+  p.server.seed(aClaim());
+  await p.clock.advance(60_000);
+  expect([p.calls(), p.claim()?.metadata?.name, isProtected(p)]).toEqual([[`CreateVolume ${name} OK`], 'data', false]);
+  expect(p.writes()).toEqual([
+    `create persistentvolumes ${name} 201`,
+    'update persistentvolumeclaims team/data 200',
+    'update persistentvolumeclaims team/data 200',
+  ]);
 });

@@ -23,6 +23,7 @@ interface Answers {
 async function save({ create, get, volume = wanted, claims = ['uid-data'], isClaimDeleted }: Answers) {
   const requests: unknown[] = [];
   const remembered: unknown[] = [];
+  const doubted: unknown[] = [];
   const reply =
     (verb: string, answer: unknown) =>
     async ({ kind }: { readonly kind: string }, detail: unknown): Promise<unknown> => {
@@ -32,7 +33,10 @@ async function save({ create, get, volume = wanted, claims = ['uid-data'], isCla
     };
   const deps = {
     client: { create: reply('create', create), get: reply('get', get) },
-    volumes: { remember: (object: unknown) => void remembered.push(object) },
+    volumes: {
+      remember: (object: unknown) => void remembered.push(object),
+      doubt: (object: unknown) => void doubted.push(object),
+    },
     claims: {
       byIndex: (index: string, uid: string) =>
         index === 'uid'
@@ -42,7 +46,7 @@ async function save({ create, get, volume = wanted, claims = ['uid-data'], isCla
           : [],
     },
   } as unknown as Parameters<typeof saveVolume>[0];
-  return { saved: await saveVolume(deps, volume), requests, remembered };
+  return { saved: await saveVolume(deps, volume), requests, remembered, doubted };
 }
 
 const deletedAt = '2026-01-01T00:00:00Z';
@@ -60,6 +64,7 @@ it.each([
       saved: { row: 'S1', kind: 'saved', claim },
       requests: [created],
       remembered: [stored],
+      doubted: [],
     });
   },
 );
@@ -69,6 +74,7 @@ it('given the object is there already as wanted, then S3, and the cache has it',
     saved: { row: 'S3', kind: 'saved', claim: 'there' },
     requests: [created, read],
     remembered: [stored],
+    doubted: [],
   });
 });
 
@@ -90,6 +96,7 @@ it('[provisioner#222] given the object is there as wanted and is being deleted, 
     },
     requests: [created, read],
     remembered: [existing],
+    doubted: [],
   });
 });
 
@@ -105,6 +112,7 @@ it.each([
       saved: { row: 'S3', kind: 'saved', claim },
       requests: [created, read],
       remembered: [get],
+      doubted: [],
     });
   },
 );
@@ -115,6 +123,7 @@ it('given the object is there for another claim, then S4, and the cache does not
     saved: { row: 'S4', kind: 'taken', message: 'PersistentVolume pv already exists and belongs to claim team/data' },
     requests: [created, read],
     remembered: [],
+    doubted: [],
   });
 });
 
@@ -130,15 +139,17 @@ it.each([
     saved: { row: 'S6', kind: 'later', cause },
     requests: [created, read],
     remembered: [],
+    doubted: [],
   });
 });
 
-it('given the create fails otherwise, then nothing is read', async () => {
+it('given the create has no answer, then nothing is read, and the record is in doubt', async () => {
   const cause = new Error('reset');
   expect(await save({ create: cause })).toEqual({
     saved: { row: 'S8', kind: 'later', cause },
     requests: [created],
     remembered: [],
+    doubted: [wanted],
   });
 });
 

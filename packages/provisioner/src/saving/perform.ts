@@ -2,18 +2,19 @@
 /** One attempt to save a PersistentVolume, with the outcome of rows S1 to S8 and S10: the only effect of this loop, and the claim loop's first save. */
 import {
   type ApiClient,
-  type Cache,
   isNotFound,
   type Lister,
   type PersistentVolume,
   type PersistentVolumeClaim,
   persistentVolumes,
+  writeObject,
+  type WrittenCache,
 } from '@csi-sidecars/runtime';
 import { compareExisting, isLosing, recordDeleted, type SaveOutcome, toSaveFailure } from './outcome.ts';
 
 export interface SaveDeps {
   readonly client: ApiClient;
-  readonly volumes: Pick<Cache<PersistentVolume>, 'remember'>;
+  readonly volumes: WrittenCache<PersistentVolume>;
   /** With the index `uid`. */
   readonly claims: Pick<Lister<PersistentVolumeClaim>, 'byIndex'>;
 }
@@ -28,7 +29,7 @@ export async function saveVolume(
   const [claim] = claims.byIndex('uid', volume.spec?.claimRef?.uid ?? '');
   const saved = { kind: 'saved', claim: claim === undefined ? 'gone' : 'there' } as const;
   try {
-    volumes.remember(await client.create(persistentVolumes, volume));
+    await writeObject(volumes, volume, () => client.create(persistentVolumes, volume));
     return { row: 'S1', ...saved };
   } catch (error) {
     const failure = toSaveFailure(error, name);

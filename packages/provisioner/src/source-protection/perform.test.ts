@@ -24,6 +24,8 @@ interface Given {
   readonly held?: boolean;
 }
 
+const ignored = { remember: () => undefined, doubt: () => undefined };
+
 async function performed({ action, answer, origin = 'found', held = false }: Given) {
   const requests: unknown[] = [];
   const reply =
@@ -44,7 +46,7 @@ async function performed({ action, answer, origin = 'found', held = false }: Giv
     liveClaims: { read: reply('list') },
   } as unknown as SourceDeps;
   const perform = performers(deps)[action.kind] as (step: unknown) => Promise<unknown>;
-  const caches = { volumes: { get: () => undefined } };
+  const caches = { volumes: { get: () => undefined }, snapshots: ignored };
   return { learned: await perform({ client, caches, state: { source, origin }, action, signal }), requests };
 }
 
@@ -120,7 +122,7 @@ describe('the removal of the finalizer', () => {
     };
     const deps = { driverName, settings: someSettings(), holds: { whileFree } } as unknown as SourceDeps;
     const release = performers(deps).release as (step: unknown) => Promise<unknown>;
-    await release({ client, state: { source, origin: 'found' }, action });
+    await release({ client, caches: { snapshots: ignored }, state: { source, origin: 'found' }, action });
     expect(order).toEqual(['written', 'free']);
   });
 
@@ -135,6 +137,34 @@ describe('the removal of the finalizer', () => {
     expect((await performed({ action, answer: notFound })).learned).toEqual({ release: 'done' });
     expect((await performed({ action, answer: internal })).learned).toEqual({ release: { failure: internal } });
   });
+
+  it.each(['snapshot', 'claim'] as const)(
+    'given a source that is a %s, then the cache of its kind has the answer, and without an answer the source is in doubt there',
+    async (kind) => {
+      const seen: unknown[] = [];
+      const cacheOf = (name: string) => ({
+        remember: (object: unknown) => seen.push([name, 'remember', object]),
+        doubt: (object: unknown) => seen.push([name, 'doubt', object]),
+      });
+      const caches = { snapshots: cacheOf('snapshot'), claims: cacheOf('claim') };
+      const answers = [{ kind: 'stored' }, new Error('reset')];
+      const update = async (): Promise<unknown> => {
+        const answer = answers.shift();
+        if (answer instanceof Error) throw answer;
+        return answer;
+      };
+      const whileFree = (_source: SourceRef, work: () => Promise<void>): Promise<void> => work();
+      const deps = { driverName, settings: someSettings(), holds: { whileFree } } as unknown as SourceDeps;
+      const release = performers(deps).release as (step: unknown) => Promise<unknown>;
+      const step = { client: { update }, caches, state: { source: { ...source, kind } }, action };
+      await release(step);
+      await release(step);
+      expect(seen).toEqual([
+        [kind, 'remember', { kind: 'stored' }],
+        [kind, 'doubt', action.object],
+      ]);
+    },
+  );
 
   it('given a claim holds the source, then nothing is written', async () => {
     expect(await performed({ action, answer: {}, held: true })).toEqual({ learned: { release: 'held' }, requests: [] });

@@ -7,6 +7,8 @@ import {
   type KubeObject,
   type Performers,
   toError,
+  writeObject,
+  type WrittenCache,
 } from '@csi-sidecars/runtime';
 import { volumeSnapshotContents } from '@csi-sidecars/volume';
 import { isKnownProvisioner } from '../driver.ts';
@@ -46,11 +48,14 @@ export function performers(deps: SourceDeps): Performers<SourceLoop> {
         return { proof: { failure: toError(error) } };
       }
     },
-    release: async ({ client, state: { source }, action: { object } }) => {
+    release: async ({ client, caches, state: { source }, action: { object } }) => {
       let release: SourceState['release'] = 'done';
+      const cache: WrittenCache<KubeObject> = source.kind === 'snapshot' ? caches.snapshots : caches.claims;
       const freed = await holds.whileFree(source, async () => {
         try {
-          await client.update(resourceOf(source), without(object, source), { timeoutMs: writeTimeoutMs });
+          await writeObject(cache, object, () =>
+            client.update(resourceOf(source), without(object, source), { timeoutMs: writeTimeoutMs }),
+          );
         } catch (error) {
           if (!isNotFound(error)) release = { failure: toError(error) };
         }

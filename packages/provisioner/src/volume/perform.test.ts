@@ -164,17 +164,19 @@ describe('the object', () => {
     });
   });
 
-  it('given nothing keeps it, when it is deleted, then it is gone, and nothing is remembered', async () => {
-    expect(await performed(removeObject, undefined)).toMatchObject({ learned: { removal: 'gone' }, remembered: [] });
-  });
+  it.each([undefined, notFound])(
+    'given it is gone then, when it is deleted, then that is learned, and the cache hides it: %s',
+    async (answer) => {
+      expect(await performed(removeObject, answer)).toMatchObject({
+        learned: { removal: 'gone' },
+        remembered: [{ metadata: { uid, finalizers: [], deletionTimestamp: expect.anything() } }],
+      });
+    },
+  );
 
   it('given an object without a UID, when it is deleted, then without a precondition', async () => {
     const { requests } = await performed(removeObject, undefined, { metadata: { name: 'a' } });
     expect(requests).toStrictEqual([['delete', 'PersistentVolume', { name: 'a' }, { preconditions: {} }]]);
-  });
-
-  it('given it is gone already, when it is deleted, then that is learned', async () => {
-    expect((await performed(removeObject, notFound)).learned).toEqual({ removal: 'gone' });
   });
 
   it('given the deletion is refused, then the failure is learned', async () => {

@@ -3,6 +3,8 @@
 import {
   addFinalizer,
   attempt,
+  ignoreNotFound,
+  isConflict,
   isNotFound,
   type Performers,
   type PersistentVolume,
@@ -10,6 +12,7 @@ import {
   removeFinalizer,
   type Step,
   toError,
+  writeObject,
 } from '@csi-sidecars/runtime';
 import { volumeFinalizer } from '../names.ts';
 import { readSecret } from '../secret-values.ts';
@@ -75,21 +78,25 @@ async function patchFinalizer(
   }
 }
 
-/** Not cancelled: the volume is gone, and an object that remained would cause another DeleteVolume. */
+/**
+ * Not cancelled: the volume is gone, and an object that remained would cause another DeleteVolume. What became of it is known before the
+ * next run: by then a person may have given its handle to another volume.
+ */
 async function removeObject({
   client,
   caches: { volumes },
   state: { volume },
 }: Step<VolumeLoop>): Promise<Partial<VolumeState>> {
   const { name = '', uid } = volume.metadata ?? {};
+  const preconditions = uid === undefined ? {} : { uid };
   try {
-    const preconditions = uid === undefined ? {} : { uid };
-    const left = await client.delete(persistentVolumes, { name }, { preconditions });
-    if (left === undefined) return { removal: 'gone' };
-    volumes.remember(left);
-    return { removal: 'done', volume: left };
+    const left = await writeObject(volumes, volume, () =>
+      client.delete(persistentVolumes, { name }, { preconditions }).catch(ignoreNotFound),
+    );
+    return left === undefined ? { removal: 'gone' } : { removal: 'done', volume: left };
   } catch (error) {
-    // A conflict may come from the precondition or another cause: the next run finds out, and until then the object counts as existing.
-    return { removal: isNotFound(error) ? 'gone' : { failure: toError(error) } };
+    // Another object has the name, or an admission webhook has refused the request.
+    if (isConflict(error)) volumes.doubt(volume);
+    return { removal: { failure: toError(error) } };
   }
 }

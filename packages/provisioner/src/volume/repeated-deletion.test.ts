@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A deletion that is finished before the watch delivers it. */
-import { type VolumeAttachment, volumeAttachments } from '@csi-sidecars/runtime';
-import { expect, it } from 'vitest';
+import { persistentVolumes, type VolumeAttachment, volumeAttachments } from '@csi-sidecars/runtime';
+import type { FaultRule } from '@csi-sidecars/runtime/testing';
+import { describe, expect, it } from 'vitest';
 import { aVolume, driverName } from '../../testing/builders.ts';
-import { aProvisioner } from '../../testing/provisioner-fixture.ts';
+import { aProvisioner, type Fixture } from '../../testing/provisioner-fixture.ts';
 import { volumeFinalizer } from '../names.ts';
 
 const attachment: VolumeAttachment = {
@@ -41,4 +42,71 @@ it('given a finished deletion, when the cache still shows the volume, then it is
   p.server.seed({ ...released, metadata: { ...released.metadata, uid: 'another' } });
   await p.clock.advance(30_000);
   expect(p.calls().length).toBe(2);
+});
+
+describe('an object that is gone, or another one by now, while the watch is silent', () => {
+  const name = 'pvc-uid-data';
+  const call = `DeleteVolume handle-of-${name} OK`;
+  const silent: FaultRule = {
+    when: ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumes',
+    fault: { kind: 'lag', ms: 600_000 },
+    times: 9,
+  };
+
+  /** The provisioner has the volume in its cache, waits for the end of an attachment, and learns nothing more from the watch. */
+  async function waiting(finalizers: readonly string[]): Promise<Fixture> {
+    const p = await aProvisioner({
+      controller: ['CREATE_DELETE_VOLUME', 'PUBLISH_UNPUBLISH_VOLUME'],
+      seed: [aVolume({ finalizers: [...finalizers] }), attachment],
+    });
+    p.faults.push(silent);
+    p.server.endWatches('broken');
+    await p.clock.advance(30_000);
+    expect([p.calls(), p.writes()]).toEqual([[], []]);
+    return p;
+  }
+  const detach = async (p: Fixture): Promise<void> => {
+    p.server.objects.remove(volumeAttachments, { name: 'va' });
+    await p.settle();
+  };
+
+  it('[provisioner#225] given a DELETE without an answer, after which the object is gone, when it is retried, then the object is read, and the driver is not called again', async () => {
+    const p = await waiting([volumeFinalizer]);
+    p.faults.push({
+      when: ({ verb }) => verb === 'delete',
+      fault: { kind: 'break', point: 'after', failure: 'eof' },
+    });
+    await detach(p);
+    p.server.objects.remove(persistentVolumes, { name });
+    await p.clock.advance(120_000);
+    expect([p.calls(), p.writes()]).toEqual([[call], [`delete persistentvolumes ${name} 200`]]);
+    await p.stop();
+  });
+
+  it('[provisioner#225] given a DELETE that is refused because another object has the name, when it is retried, then that one is read, and the driver is not called again', async () => {
+    const p = await waiting([volumeFinalizer]);
+    p.server.objects.remove(persistentVolumes, { name });
+    p.server.seed({ ...aVolume({ phase: 'Available' }), metadata: { name, uid: 'another' } });
+    await detach(p);
+    await p.clock.advance(120_000);
+    expect([p.calls(), p.writes()]).toEqual([[call], [`delete persistentvolumes ${name} 409`]]);
+    expect(p.volume()?.metadata).toMatchObject({ uid: 'another' });
+    await p.stop();
+  });
+
+  it.each([[], [volumeFinalizer]])(
+    '[provisioner#225] given an object with the finalizers %j that this process has deleted, when another attachment of it ends, then the driver is not called again',
+    async (...finalizers) => {
+      const p = await waiting(finalizers);
+      await detach(p);
+      const done = p.writes();
+      expect([p.calls(), p.volume()]).toEqual([[call], undefined]);
+      p.server.seed(attachment);
+      await p.settle();
+      await detach(p);
+      await p.clock.advance(20_000);
+      expect([p.calls(), p.writes()]).toEqual([[call], done]);
+      await p.stop();
+    },
+  );
 });

@@ -10,7 +10,13 @@ import {
   withFaults,
 } from '../../testing/index.ts';
 import { silentLogger } from '../log/logger.ts';
-import { changeObject, type MergePatch, type ObjectChange } from './change-object.ts';
+import {
+  changeObject,
+  type ChangedOnce,
+  changeObjectOnce,
+  type MergePatch,
+  type ObjectChange,
+} from './change-object.ts';
 import { createApiClient } from './create-client.ts';
 import { isConflict, isNotFound } from './error-predicates.ts';
 import type { KubeObject } from './objects.ts';
@@ -60,9 +66,13 @@ function createSetting(widget: Partial<Widget> = {}) {
     for (let turn = 0; turn < 6; turn++) await clock.advance(20);
     return await changing;
   };
+  const once = (patch: MergePatch): Promise<ChangedOnce<Widget>> =>
+    changeObjectOnce({ client, cache }, { resource: widgets, object, patch: () => patch });
+  const refuse = (when: FaultRule['when'], code: number, reason: string): void =>
+    void faults.push({ when, fault: { kind: 'status', point: 'before', code, reason } });
   const requests = (): readonly string[] =>
     server.requests.map(({ verb, subresource, code }) => [verb, subresource, code].filter(Boolean).join(' '));
-  return { server, object, change, remembered, doubted, lose, requests };
+  return { server, object, change, once, remembered, doubted, lose, refuse, requests };
 }
 
 it('given a copy that is current, then one request changes the named fields, and the cache has the answer', async () => {
@@ -164,4 +174,42 @@ it('[runtime#201] given a refusal, then the object is not in doubt', async () =>
   server.objects.remove(widgets, ref);
   await change({ patch: () => ({ spec: { size: 2 } }) }).catch(() => undefined);
   expect(doubted).toEqual([]);
+});
+
+it('[runtime#221] given a write that a call will follow from, when the copy is current, then one request changes exactly that version', async () => {
+  const { object, once, remembered, requests, server } = createSetting({ spec: { size: 1, colour: 'red' } });
+  const changed = await once({ spec: { size: 2 } });
+  expect([changed.written, changed.object.spec]).toEqual(['done', { size: 2, colour: 'red' }]);
+  expect([remembered, requests()]).toEqual([[changed.object], ['patch 200']]);
+  const { uid, resourceVersion } = object.metadata ?? {};
+  expect(server.writes()[0]?.body).toEqual({ spec: { size: 2 }, metadata: { uid, resourceVersion } });
+});
+
+it('[runtime#221] given a write that a call will follow from, when others have changed the object, then it is read, and the caller decides again', async () => {
+  const { server, once, remembered, requests } = createSetting({ spec: { size: 1 } });
+  server.objects.change(widgets, ref, (widget) => ({ ...widget, spec: { size: 5 } }));
+  const current = server.objects.get(widgets, ref);
+  expect(await once({ spec: { size: 2 } })).toEqual({ written: 'changed', object: current });
+  expect([remembered, requests()]).toEqual([[current], ['patch 409', 'get 200']]);
+});
+
+it('[runtime#221] given a 409 for an object that has not changed, or that cannot be read, then it is a failure, and the cache learns nothing', async () => {
+  const { once, refuse, remembered, doubted, requests } = createSetting({ spec: { size: 1 } });
+  for (const isReadable of [true, false]) {
+    refuse(({ verb }) => verb === 'patch', 409, 'Conflict');
+    if (!isReadable) refuse(({ verb }) => verb === 'get', 403, 'Forbidden');
+    const error = await once({ spec: { size: 2 } }).catch((thrown: unknown) => thrown);
+    expect(isConflict(error)).toBe(true);
+  }
+  expect([remembered, doubted, requests()]).toEqual([[], [], ['get 200']]);
+});
+
+it('[runtime#221] given another failure than a conflict, then it is thrown, nothing is read, and without an answer the object is in doubt', async () => {
+  const { object, once, refuse, lose, doubted, requests } = createSetting({ spec: { size: 1 } });
+  refuse(({ verb }) => verb === 'patch', 403, 'Forbidden');
+  await expect(once({ spec: { size: 2 } })).rejects.toMatchObject({ status: 403 });
+  expect(doubted).toEqual([]);
+  lose('after');
+  await expect(once({ spec: { size: 2 } })).rejects.toMatchObject({ failure: 'eof' });
+  expect([doubted, requests()]).toEqual([[object], ['patch 200']]);
 });

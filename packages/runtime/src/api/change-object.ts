@@ -50,31 +50,23 @@ export type MergePatch = Readonly<Record<string, unknown>> & {
  * object is gone, the last conflict after five in a row, or when another object has its name.
  */
 export async function changeObject<T extends KubeObject>(
-  { client, clock, random, cache }: ChangeObjectDeps<T>,
-  { resource, object, subresource, type = 'merge', patch }: ObjectChange<T>,
+  deps: ChangeObjectDeps<T>,
+  change: ObjectChange<T>,
   options: CallOptions = {},
 ): Promise<T> {
-  const ref: ObjectRef = { namespace: object.metadata?.namespace, name: object.metadata?.name ?? '' };
-  const uid = object.metadata?.uid;
+  const { client, cache, clock, random } = deps;
+  const { resource, object } = change;
+  const send = sender(deps, change, options);
   let known = object;
   let lost: Error | undefined;
   const write = async (): Promise<T> => {
     if (lost !== undefined) {
-      known = await client.get(resource, ref, options);
-      if (known.metadata?.uid !== uid) throw new OtherObject(lost);
+      known = await client.get(resource, refOf(object), options);
+      if (known.metadata?.uid !== object.metadata?.uid) throw new OtherObject(lost);
       cache.remember(known);
     }
-    const body = patch(known);
-    if (body === undefined) return known;
-    const metadata = { ...body.metadata, uid, resourceVersion: known.metadata?.resourceVersion };
     try {
-      return await writeObject(cache, known, () =>
-        client.patch(
-          { resource, ref },
-          { type, body: { ...body, metadata } },
-          { ...options, ...definedOnly({ subresource }) },
-        ),
-      );
+      return await send(known);
     } catch (error) {
       if (isConflict(error)) lost = toError(error);
       throw error;
@@ -85,6 +77,57 @@ export async function changeObject<T extends KubeObject>(
   } catch (error) {
     throw error instanceof OtherObject ? error.conflict : error;
   }
+}
+
+export interface ChangedOnce<T extends KubeObject> {
+  /** `changed`: others had changed the object, and it was read again. */
+  readonly written: 'done' | 'changed';
+  /** As it is now. After a conflict it may be another one of the name. */
+  readonly object: T;
+}
+
+/**
+ * As `changeObject`, for a write that a call will follow from: after a conflict the caller decides again, on what the object is then. A 409
+ * for an object that has not changed is a failure like any other: an admission webhook may answer so each time, and another look at the
+ * same object would only bring the same answer.
+ */
+export async function changeObjectOnce<T extends KubeObject>(
+  deps: Pick<ChangeObjectDeps<T>, 'client' | 'cache'>,
+  change: ObjectChange<T>,
+  options: CallOptions = {},
+): Promise<ChangedOnce<T>> {
+  const { resource, object } = change;
+  try {
+    return { written: 'done', object: await sender(deps, change, options)(object) };
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+    const current = await deps.client.get(resource, refOf(object), options).catch(() => object);
+    if (current.metadata?.resourceVersion === object.metadata?.resourceVersion) throw error;
+    deps.cache.remember(current);
+    return { written: 'changed', object: current };
+  }
+}
+
+function refOf({ metadata }: KubeObject): ObjectRef {
+  return { namespace: metadata?.namespace, name: metadata?.name ?? '' };
+}
+
+/** Sends the patch for this state of the object; nothing if nothing has to change. */
+function sender<T extends KubeObject>(
+  { client, cache }: Pick<ChangeObjectDeps<T>, 'client' | 'cache'>,
+  { resource, subresource, type = 'merge', patch }: ObjectChange<T>,
+  options: CallOptions,
+): (known: T) => Promise<T> {
+  return async (known) => {
+    const body = patch(known);
+    if (body === undefined) return known;
+    const { uid, resourceVersion } = known.metadata ?? {};
+    const metadata = { ...body.metadata, uid, resourceVersion };
+    const target = { resource, ref: refOf(known) };
+    return await writeObject(cache, known, () =>
+      client.patch(target, { type, body: { ...body, metadata } }, { ...options, ...definedOnly({ subresource }) }),
+    );
+  };
 }
 
 /** client-go's retry.DefaultRetry. */

@@ -11,7 +11,10 @@ import type { KubeObject } from './objects.ts';
 /** Where the object is read from. */
 export type WrittenCache<T extends KubeObject> = Pick<Informer<T>, 'remember' | 'doubt'>;
 
-/** `object` is the one that is written; of one that is created namespace and name suffice. Rejects as the write does. */
+/**
+ * `object` is the one that is written; of one that is created namespace and name suffice. `write` resolves with undefined if the object is
+ * gone then. Rejects as the write does.
+ */
 export async function writeObject<T extends KubeObject, R extends T | undefined>(
   cache: WrittenCache<T>,
   object: T,
@@ -19,10 +22,16 @@ export async function writeObject<T extends KubeObject, R extends T | undefined>
 ): Promise<R> {
   try {
     const stored = await write();
-    if (stored !== undefined) cache.remember(stored);
+    cache.remember(stored ?? atItsEnd(object));
     return stored;
   } catch (error) {
     if (mayHaveHappened(error)) cache.doubt(object);
     throw error;
   }
+}
+
+/** As a cache expects an object that no longer exists. */
+function atItsEnd<T extends KubeObject>(object: T): T {
+  const { deletionTimestamp = '1970-01-01T00:00:00Z' } = object.metadata ?? {};
+  return { ...object, metadata: { ...object.metadata, deletionTimestamp, finalizers: [] } };
 }

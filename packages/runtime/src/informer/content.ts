@@ -175,8 +175,9 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
       const stored = store.objects.get(key);
       const uid = object.metadata?.uid;
       if (isRemoved(object)) {
-        const isHere = stored !== undefined && stored.metadata?.uid === uid;
-        if (isHere) ownWrites.remember(key, { object: () => undefined, uid, resourceVersion, until: 'passed' });
+        const shown = ownWrites.pending().get(key) ?? stored?.metadata;
+        if (shown !== undefined && shown.uid === uid)
+          ownWrites.remember(key, { object: () => undefined, uid, resourceVersion, until: 'passed' });
         return;
       }
       // An object that the watch has passed is either stored or deleted again.

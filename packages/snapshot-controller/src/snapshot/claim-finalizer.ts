@@ -10,14 +10,15 @@ import {
   finalizersWith,
   finalizersWithout,
   ignoreNotFound,
+  mayHaveHappened,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   type Random,
   retryOnConflict,
   toObjectKey,
+  writeObject,
 } from '@csi-sidecars/runtime';
 import { snapshotFinalizers } from '@csi-sidecars/volume';
-import { isAnswered } from '../update-error.ts';
 import type { ClaimTurns } from './claim-turns.ts';
 
 export interface ClaimDeps {
@@ -89,15 +90,11 @@ function changeFinalizers(
       isOld = true;
       const changed = { ...known, metadata: { ...known.metadata, finalizers } };
       try {
-        const stored = await client.update(persistentVolumeClaims, changed, { signal });
-        claims.remember(stored);
-        return stored;
+        return await writeObject(claims, known, () => client.update(persistentVolumeClaims, changed, { signal }));
       } catch (error) {
-        if (isAnswered(error as Error)) throw error;
-        // It may have been written. Until a slow watch shows that, a snapshot could go and leave the finalizer behind.
+        if (!mayHaveHappened(error)) throw error;
+        // Until a slow watch shows what has happened, a snapshot could go and leave the finalizer behind.
         const current = await readAgain().catch(() => undefined);
-        // The runs that follow read it before they rely on what the cache shows.
-        if (current === undefined) claims.doubt(known);
         if (current === undefined || finalizersOf(current) !== undefined) throw error;
         return current;
       }

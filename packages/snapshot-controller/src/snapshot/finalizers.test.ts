@@ -387,21 +387,27 @@ describe('of claims', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#88] given a claim that was protected without an answer, and a slow watch of claims, when the snapshot is deleted meanwhile, then the claim is released', async () => {
-    const slow: FaultRule['when'] = ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims';
-    const it = await aController({ faults: [{ when: slow, fault: { kind: 'lag', ms: 5_000 }, times: 9 }] });
-    await it.clock.advance(60_000);
-    const protection: FaultRule['when'] = ({ verb, resource }) => {
-      const isIt = verb === 'update' && resource === 'persistentvolumeclaims';
-      if (isIt) it.server.objects.delete(volumeSnapshots, ref('snap'));
-      return isIt;
-    };
-    it.faults.push({ when: protection, fault: { kind: 'break', point: 'after', failure: 'reset' }, times: 1 });
-    await it.add(aSnapshot());
-    await it.clock.advance(60_000);
-    await it.letGo(name);
-    await it.clock.advance(60_000);
-    expect([it.snapshot(), it.claim()?.metadata?.finalizers ?? []]).toEqual([undefined, []]);
-    await it.stop();
-  });
+  it.each<{ readonly answer: string; readonly fault: Fault }>([
+    { answer: 'no answer', fault: { kind: 'break', point: 'after', failure: 'reset' } },
+    { answer: '502 as the answer', fault: { kind: 'status', point: 'after', code: 502, reason: '' } },
+  ])(
+    '[snapshot-controller#88] given a claim that was protected with $answer, and a slow watch of claims, when the snapshot is deleted meanwhile, then the claim is released',
+    async ({ fault }) => {
+      const slow: FaultRule['when'] = ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims';
+      const it = await aController({ faults: [{ when: slow, fault: { kind: 'lag', ms: 5_000 }, times: 9 }] });
+      await it.clock.advance(60_000);
+      const protection: FaultRule['when'] = ({ verb, resource }) => {
+        const isIt = verb === 'update' && resource === 'persistentvolumeclaims';
+        if (isIt) it.server.objects.delete(volumeSnapshots, ref('snap'));
+        return isIt;
+      };
+      it.faults.push({ when: protection, fault, times: 1 });
+      await it.add(aSnapshot());
+      await it.clock.advance(60_000);
+      if (it.content() !== undefined) await it.letGo(name);
+      await it.clock.advance(60_000);
+      expect([it.snapshot(), it.claim()?.metadata?.finalizers ?? []]).toEqual([undefined, []]);
+      await it.stop();
+    },
+  );
 });

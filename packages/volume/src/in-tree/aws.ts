@@ -28,10 +28,7 @@ export const awsElasticBlockStore: InTreeProvider<'awsElasticBlockStore'> = {
     if (partition.kind === 'error') return partition;
     return ok({ source: { volumeID: volumeHandle, ...nonZero({ fsType, readOnly, partition: partition.value }) } });
   },
-  identityOf: ({ volumeID }) => {
-    const handle = toVolumeHandle(volumeID);
-    return handle.kind === 'ok' ? handle.value : volumeID;
-  },
+  identityOf: ({ volumeID }) => volumeID,
   storageClass: {
     zoneKey,
     zoneParameters: 'translated',
@@ -48,7 +45,7 @@ function toVolumeHandle(volumeId: string): Result<string> {
   if (!volumeId.startsWith('aws://')) return ok(volumeId);
   if (!URL.canParse(volumeId)) return refuse(`Invalid disk name (${volumeId}): not a URL`);
   // Not `URL.pathname`: it resolves dots and keeps escapes. Go's parser does the opposite.
-  const path = /^aws:\/\/[^/?#]*([^?#]*)/.exec(volumeId)?.[1] ?? '';
+  const path = volumeId.replace(/^aws:\/\/[^/?#]*([^?#]*).*$/s, '$1');
   const id = unescaped(path)?.replace(/^\/+|\/+$/g, '');
   if (id === undefined) return refuse(`Invalid disk name (${volumeId}): invalid URL escape`);
   return /^vol-[^/]*$/.test(id) ? ok(id) : refuse(`Invalid format for AWS volume (${volumeId})`);
@@ -65,7 +62,7 @@ function unescaped(path: string): string | undefined {
 /** `us-west-2a`, `us-gov-east-1a`, a local zone `us-west-2-lax-1a`, a wavelength zone `us-east-1-wl1-bos-wlz-1`. */
 function toRegion(zone: string): Result<string> {
   const parts = zone.split('-');
-  const last = parts.at(-1) ?? '';
+  const last = zone.slice(zone.lastIndexOf('-') + 1);
   if ((parts.length === 3 || parts.length === 4) && last.length === 2) {
     return ok([...parts.slice(0, -1), last.slice(0, 1)].join('-'));
   }

@@ -53,23 +53,25 @@ const blobPath = 'http(?:.*)://(?:.*)/vhds/(.+)';
 function diskNameOf(diskUri: string): Result<string> {
   const isBlob = /^http./is.test(diskUri);
   const name = isBlob
-    ? afterAll(diskUri, ['http', '://', '/vhds/'])
-    : afterAll(diskUri, ['/subscriptions/', '/resourceGroups/', '/providers/Microsoft.Compute/disks/']);
+    ? afterLast('/vhds/', diskUri, ['http', '://'])
+    : afterLast('/providers/Microsoft.Compute/disks/', diskUri, ['/subscriptions/', '/resourceGroups/']);
   const format = isBlob ? blobPath : managedPath;
   return name === '' ? refuse(`could not get disk name from ${diskUri}, correct format: ${format}`) : ok(name);
 }
 
-/** What follows the last of these parts, which occur in this order; empty if one is missing. Upstream's expressions need cubic time. */
-function afterAll(text: string, parts: readonly string[]): string {
-  const last = parts.at(-1) ?? '';
-  const end = text.lastIndexOf(last, text.length - last.length - 1);
+/**
+ * What follows the last occurrence of the mark, before which the other parts occur in this order; empty if one is missing. Upstream's
+ * expressions need cubic time.
+ */
+function afterLast(mark: string, text: string, parts: readonly string[]): string {
+  const end = text.lastIndexOf(mark, text.length - mark.length - 1);
   let from = 0;
-  for (const part of parts.slice(0, -1)) {
+  for (const part of parts) {
     const at = text.indexOf(part, from);
     if (at < 0) return '';
     from = at + part.length;
   }
-  return end < from ? '' : text.slice(end + last.length);
+  return end < from ? '' : text.slice(end + mark.length);
 }
 
 const resourceGroupAnnotation = 'kubernetes.io/azure-file-resource-group';
@@ -80,10 +82,10 @@ export const azureFile: InTreeProvider<'azureFile'> = {
   toCsi: ({ secretName, secretNamespace, shareName, readOnly = false }, { metadata, spec }) => {
     const namespace = secretNamespace ?? spec?.claimRef?.namespace ?? '';
     if (namespace === '') return refuse('could not find a secret namespace in PersistentVolumeSource or ClaimRef');
-    const resourceGroup = metadata?.annotations?.[resourceGroupAnnotation] ?? '';
+    const resourceGroup = metadata?.annotations?.[resourceGroupAnnotation];
     const account = /azure-storage-account-(.+)-secret/.exec(secretName)?.[1] ?? secretName;
     return ok({
-      volumeHandle: [resourceGroup, account, shareName, metadata?.name ?? '', namespace].join('#'),
+      volumeHandle: [resourceGroup, account, shareName, metadata?.name, namespace].join('#'),
       readOnly,
       volumeAttributes: { sharename: shareName },
     });

@@ -25,13 +25,105 @@ describe('the record of a volume that the driver made', () => {
     },
   );
 
-  it('given a partition of more than 32 bits, then it is refused', () => {
-    const csi = {
-      driver: gce,
-      volumeHandle: 'projects/p/zones/z/disks/d',
-      volumeAttributes: { partition: '4294967296' },
-    };
-    expect(toInTreeVolume(made(csi)).kind).toBe('error');
+  const partitioned = (partition: string): CsiSource => ({
+    driver: gce,
+    volumeHandle: 'projects/p/zones/z/disks/d',
+    volumeAttributes: { partition },
+  });
+  it.each(['2147483647', '-2147483647'])('given the partition %s, which has 32 bits, then it is kept', (partition) => {
+    expect(toInTreeVolume(made(partitioned(partition)))).toMatchObject({
+      kind: 'ok',
+      value: { spec: { gcePersistentDisk: { pdName: 'd', partition: Number(partition) } } },
+    });
+  });
+
+  it.each(['2147483648', '-2147483648', '4294967296'])(
+    'given the partition %s, which the API cannot hold, then it is refused',
+    (partition) => {
+      const why = `strconv.Atoi: parsing "${partition}": value out of range`;
+      expect(toInTreeVolume(made(partitioned(partition)))).toEqual({
+        kind: 'error',
+        message: `Failed to convert partition ${partition} to integer: ${why}`,
+      });
+    },
+  );
+
+  it.each<{ csi: CsiSource; spec: PersistentVolumeSpec }>([
+    {
+      csi: { driver: 'pxd.portworx.com', volumeHandle: '42' },
+      spec: { portworxVolume: { volumeID: '42' } },
+    },
+    {
+      csi: { driver: 'file.csi.azure.com', volumeHandle: 'rg#acc#s', readOnly: true },
+      spec: {
+        azureFile: {
+          shareName: 's',
+          secretName: 'azure-storage-account-acc-secret',
+          secretNamespace: 'default',
+          readOnly: true,
+        },
+      },
+    },
+    {
+      csi: {
+        driver: 'file.csi.azure.com',
+        volumeHandle: 'rg#acc#s',
+        nodeStageSecretRef: { name: '', namespace: 'unused' },
+        volumeAttributes: { shareName: 'share', secretName: 'secret', secretNamespace: 'ns' },
+      },
+      spec: { azureFile: { shareName: 'share', secretName: 'secret', secretNamespace: 'ns' } },
+    },
+    {
+      csi: {
+        driver: 'file.csi.azure.com',
+        volumeHandle: 'rg#acc#s',
+        nodeStageSecretRef: { name: 'secret' },
+        volumeAttributes: { shareName: 'share', secretNamespace: 'ns' },
+      },
+      spec: { azureFile: { shareName: 'share', secretName: 'secret', secretNamespace: '' } },
+    },
+    {
+      csi: { driver: 'disk.csi.azure.com', volumeHandle: 'http:///vhds/d' },
+      spec: { azureDisk: { diskName: 'd', diskURI: 'http:///vhds/d', fsType: '', readOnly: false, kind: 'Managed' } },
+    },
+  ])('given $csi, then its source is $spec', ({ csi, spec }) => {
+    expect(toInTreeVolume(made(csi))).toMatchObject({ kind: 'ok', value: { spec } });
+  });
+
+  it('given a driver without topology, then the volume gets its source, and no field that is empty', () => {
+    const volume = { metadata: { name: 'pv1' }, spec: { csi: { driver: 'pxd.portworx.com', volumeHandle: '42' } } };
+    expect(toInTreeVolume(volume)).toStrictEqual({
+      kind: 'ok',
+      value: { metadata: { name: 'pv1' }, spec: { portworxVolume: { volumeID: '42' } } },
+    });
+  });
+
+  it('given a driver without topology, then labels and affinity of the volume stay', () => {
+    const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions: [] }] } };
+    const csi = { driver: 'pxd.portworx.com', volumeHandle: '42' };
+    const volume = { metadata: { name: 'pv1', labels: { team: 'a' } }, spec: { csi, nodeAffinity } };
+    expect(toInTreeVolume(volume)).toStrictEqual({
+      kind: 'ok',
+      value: {
+        metadata: { name: 'pv1', labels: { team: 'a' } },
+        spec: { portworxVolume: { volumeID: '42' }, nodeAffinity },
+      },
+    });
+  });
+
+  it('given a resource group and annotations, then the group is added to them', () => {
+    const csi = { driver: 'file.csi.azure.com', volumeHandle: 'rg#acc#s' };
+    const volume = { metadata: { name: 'pv1', annotations: { a: 'b' } }, spec: { csi } };
+    expect(toInTreeVolume(volume)).toMatchObject({
+      value: { metadata: { annotations: { a: 'b', 'kubernetes.io/azure-file-resource-group': 'rg' } } },
+    });
+  });
+
+  it('given a blob whose address has no scheme, then no disk name is found', () => {
+    expect(toInTreeVolume(made({ driver: 'disk.csi.azure.com', volumeHandle: 'http/x/vhds/d' }))).toEqual({
+      kind: 'error',
+      message: 'could not get disk name from http/x/vhds/d, correct format: http(?:.*)://(?:.*)/vhds/(.+)',
+    });
   });
 
   it('given a handle of 16 KiB without an end, then the name of an Azure disk is looked for in time that is linear', () => {
@@ -39,8 +131,8 @@ describe('the record of a volume that the driver made', () => {
     expect(toInTreeVolume(made({ driver: 'disk.csi.azure.com', volumeHandle })).kind).toBe('error');
   });
 
-  it('given no CSI volume, then it is refused', () => {
-    expect(toInTreeVolume({ spec: {} })).toEqual({ kind: 'error', message: 'CSI persistent volume was nil' });
+  it.each([{}, { spec: {} }])('given %j, which has no CSI volume, then it is refused', (volume) => {
+    expect(toInTreeVolume(volume)).toEqual({ kind: 'error', message: 'CSI persistent volume was nil' });
   });
 });
 
@@ -53,6 +145,18 @@ describe('a class', () => {
     for (const driver of [gce, 'hostpath.csi.k8s.io']) {
       expect(toDriverClass(storageClass, driver)).toEqual({ kind: 'ok', value: storageClass });
     }
+  });
+
+  it('given no zones, then it has no allowed topologies either', () => {
+    const plain = { provisioner: 'kubernetes.io/aws-ebs' };
+    expect(toDriverClass(plain, 'ebs.csi.aws.com')).toStrictEqual({ kind: 'ok', value: { ...plain, parameters: {} } });
+  });
+
+  it('given a zone with a comma, then it is one zone', () => {
+    expect(toDriverClass({ ...storageClass, parameters: { zone: 'a,b' } }, 'ebs.csi.aws.com')).toMatchObject({
+      kind: 'ok',
+      value: { allowedTopologies: [{ matchLabelExpressions: [{ values: ['a,b'] }] }] },
+    });
   });
 
   it('given zone and zones, then zones count', () => {
@@ -88,7 +192,15 @@ describe('[provisioner#I4] the same volume', () => {
       record({ awsElasticBlockStore: { volumeID: 'vol-1' } }),
       true,
     ],
+    [
+      'a disk whose zones cannot be translated and one whose zone can',
+      record(disk, { [zone]: 'us-east1-b__us-west1-b' }),
+      record(disk, { [zone]: 'us-east1-b' }),
+      true,
+    ],
     ['nothing', record({}), record({}), false],
+    ['a disk and an object without a spec', record(disk), {}, false],
+    ['a CSI volume and an object without a spec', made(csi), {}, false],
   ];
   it.each(rows)('given %s, then that is compared', (...[, left, right, isSame]) => {
     expect([isSameVolume(left, right), isSameVolume(right, left)]).toEqual([isSame, isSame]);
@@ -132,6 +244,25 @@ describe('[provisioner#I4] a PersistentVolume that may record a volume of the dr
       { driver: 'file.csi.azure.com', volumeHandle: 'rg#acc#s#more' },
       true,
     ],
+    [
+      'another share of the account',
+      record({ azureFile: share }),
+      { driver: 'file.csi.azure.com', volumeHandle: 'rg#acc#t' },
+      false,
+    ],
+    [
+      'a disk whose zones cannot be translated',
+      record({ gcePersistentDisk: { pdName: 'd' } }, { [zone]: 'us-east1-b__us-west1-b' }),
+      { driver: gce, volumeHandle: 'projects/p/zones/z/disks/d' },
+      true,
+    ],
+    [
+      'a volume of neither',
+      record({ nfs: { server: 's', path: '/' } }),
+      { driver: gce, volumeHandle: 'projects/p/zones/z/disks/d' },
+      false,
+    ],
+    ['an object without a spec', {}, { driver: gce, volumeHandle: 'projects/p/zones/z/disks/d' }, false],
     ['a disk of another plugin', record({ cinder: { volumeID: 'v' } }), { driver: 'x', volumeHandle: 'w' }, false],
   ];
   it.each(rows)('given %s, then that is seen', (...[, volume, csi, isRecord]) => {

@@ -22,7 +22,7 @@ export function toInTreeTopology(volume: PersistentVolume, translation: Topology
   const known = labelsUsedBy(volume);
   const keys = new Map([
     [zoneKey, known.zone],
-    ...(regionKey === undefined ? [] : [[regionKey, known.region] as const]),
+    [regionKey, known.region],
   ]);
   const renamed = withKeys(termsOf(volume), keys);
   const terms = toRegion === undefined ? ok(renamed) : withRegions(renamed, { known, toRegion });
@@ -33,15 +33,15 @@ export function toInTreeTopology(volume: PersistentVolume, translation: Topology
     );
   }
   const zones = valuesOf(terms.value, known.zone);
-  const regions = valuesOf(terms.value, known.region);
+  const [region, ...otherRegions] = valuesOf(terms.value, known.region);
   // vSphere, whose driver has a key for regions, never had volumes in several zones.
-  const zone = regionKey === undefined ? zones.join(zoneDelimiter) : (zones[0] ?? '');
-  const hasRegionLabel = regionKey === undefined ? toRegion !== undefined && regions.length === 1 : regions.length > 0;
+  const zone = (regionKey === undefined ? zones : zones.slice(0, 1)).join(zoneDelimiter);
+  const isNamed = regionKey !== undefined || (toRegion !== undefined && otherRegions.length === 0);
   return ok({
     nodeAffinity: withTerms(volume, terms.value),
     labels: {
       ...(zones.length === 0 ? {} : { [known.zone]: zone }),
-      ...(hasRegionLabel ? { [known.region]: regions[0] ?? '' } : {}),
+      ...(isNamed && region !== undefined ? { [known.region]: region } : {}),
       ...volume.metadata?.labels,
     },
   });
@@ -60,9 +60,7 @@ export function toCsiAffinity(
       terms = withKeys(terms, new Map([[label, key]]));
       return;
     }
-    const values = [...new Set(split(labels[label] ?? '').map((text) => text.trim()))]
-      .filter((text) => text !== '')
-      .sort();
+    const values = [...new Set(split(labels[label] ?? ''))].filter((text) => text !== '').sort();
     if (values.length > 0) terms = withRequirement(terms, key, values);
   };
   if (regionKey === undefined) {
@@ -98,8 +96,7 @@ function termsOf({ spec }: PersistentVolume): Terms {
 }
 
 function withTerms({ spec }: PersistentVolume, terms: Terms): VolumeNodeAffinity | undefined {
-  if (terms.length === 0) return spec?.nodeAffinity;
-  return { ...spec?.nodeAffinity, required: { ...spec?.nodeAffinity?.required, nodeSelectorTerms: terms } };
+  return terms.length === 0 ? spec?.nodeAffinity : { required: { nodeSelectorTerms: terms } };
 }
 
 function hasKey(terms: Terms, key: string): boolean {
@@ -114,7 +111,7 @@ function valuesOf(terms: Terms, key: string): readonly string[] {
   return [...new Set(values)].sort();
 }
 
-function withKeys(terms: Terms, keys: ReadonlyMap<string, string>): Terms {
+function withKeys(terms: Terms, keys: ReadonlyMap<string | undefined, string>): Terms {
   return terms.map((term) => {
     if (term.matchExpressions === undefined) return term;
     const matchExpressions = term.matchExpressions.map((expression) => ({

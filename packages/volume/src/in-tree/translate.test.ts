@@ -2,14 +2,7 @@
 import type { PersistentVolume } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import type { PersistentVolumeSpec } from './provider.ts';
-import {
-  inTreePluginOf,
-  isInTree,
-  repairVolumeHandle,
-  replacesPlugin,
-  toCsiVolume,
-  toInlineCsiVolume,
-} from './translate.ts';
+import { inTreeSourceOf, isInTree, toCsiVolume, toInlineCsiVolume } from './translate.ts';
 
 const pvWith = (spec: PersistentVolumeSpec, metadata: PersistentVolume['metadata'] = {}): PersistentVolume => ({
   metadata: { name: 'pv1', ...metadata },
@@ -75,6 +68,17 @@ describe('in-tree sources', () => {
         volumeHandle: 'v1',
         readOnly: true,
         fsType: 'xfs',
+        volumeAttributes: {},
+      },
+    },
+    {
+      because: 'cinder with nothing',
+      spec: { cinder: { volumeID: 'v1' } },
+      csi: {
+        driver: 'cinder.csi.openstack.org',
+        volumeHandle: 'v1',
+        readOnly: false,
+        fsType: '',
         volumeAttributes: {},
       },
     },
@@ -159,6 +163,12 @@ describe('in-tree sources', () => {
       csi: { driver: 'pxd.portworx.com', volumeHandle: '42', fsType: 'ext4', volumeAttributes: {} },
     },
     {
+      because: 'portworxVolume has no secret of which only the namespace is known',
+      spec: { portworxVolume: { volumeID: '42' } },
+      metadata: { annotations: { 'openstorage.io/auth-secret-namespace': 'ns' } },
+      csi: { driver: 'pxd.portworx.com', volumeHandle: '42', fsType: '', volumeAttributes: {} },
+    },
+    {
       because: 'portworxVolume takes its secret from two annotations',
       spec: { portworxVolume: { volumeID: '42' } },
       metadata: {
@@ -176,7 +186,8 @@ describe('in-tree sources', () => {
   ])('$because', ({ spec, metadata, csi }) => {
     const volume = pvWith({ ...spec, accessModes: ['ReadWriteMany'] }, metadata);
     expect(isInTree(volume)).toBe(true);
-    expect(outcome(volume)).toEqual({ csi, accessModes: ['ReadWriteMany'], migrated: true });
+    // A field that is undefined could not be sent to the driver.
+    expect(outcome(volume)).toStrictEqual({ csi, accessModes: ['ReadWriteMany'], migrated: true });
   });
 
   it.each<{ spec: PersistentVolumeSpec; text: string }>([
@@ -261,6 +272,10 @@ describe('GCE persistent disks', () => {
       text: 'multiple or no regions gotten from zones, got: map[us-east1:{} us-west1:{}]',
     },
     {
+      zones: 'us-west1-a__us-east1-b',
+      text: 'multiple or no regions gotten from zones, got: map[us-east1:{} us-west1:{}]',
+    },
+    {
       zones: 'us-east1-b__somewhere',
       text: 'zone in unexpected format, expected: {locale}-{region}-{zone}, got: somewhere',
     },
@@ -297,65 +312,22 @@ describe('other sources', () => {
     expect(outcome(volume)).toBe('pv spec contained non-csi source that was not migrated');
   });
 
+  it('given an object without a spec, when asked for, then it is in no tree, and refused', () => {
+    expect(isInTree({})).toBe(false);
+    expect(outcome({})).toBe('pv spec contained non-csi source that was not migrated');
+  });
+
+  it('given a spec, when its in-tree source is asked for, then it is that source alone', () => {
+    const cinder = { volumeID: 'v1' };
+    expect(inTreeSourceOf(pvWith({ cinder, accessModes: ['ReadWriteOnce'] }))).toStrictEqual({ cinder });
+    expect([inTreeSourceOf(pvWith({ csi })), inTreeSourceOf({})]).toStrictEqual([{}, {}]);
+  });
+
   it('given an inline spec, when asked for, then it needs a CSI source and is never migrated', () => {
     expect(toInlineCsiVolume({ csi })).toEqual({ kind: 'ok', value: { csi, accessModes: [], migrated: false } });
     expect(toInlineCsiVolume({ cinder: { volumeID: 'v1' } })).toEqual({
       kind: 'error',
       message: 'inline volume spec contains nil CSI source',
     });
-  });
-});
-
-describe('drivers that replace a plugin', () => {
-  it('given a driver name, then the plugin that it replaced is returned', () => {
-    expect(inTreePluginOf('pd.csi.storage.gke.io')).toBe('kubernetes.io/gce-pd');
-    expect(inTreePluginOf('pxd.portworx.com')).toBe('kubernetes.io/portworx-volume');
-    expect([replacesPlugin('pd.csi.storage.gke.io'), replacesPlugin('hostpath.csi.k8s.io')]).toEqual([true, false]);
-    expect(inTreePluginOf('hostpath.csi.k8s.io')).toBeUndefined();
-    expect(inTreePluginOf('constructor')).toBeUndefined();
-  });
-
-  const repaired = (
-    driver: string,
-    volumeHandle: string,
-    nodeId = 'projects/P/zones/us-east1-b/instances/I',
-  ): string => {
-    const result = repairVolumeHandle({ driver, volumeHandle }, nodeId);
-    return result.kind === 'ok' ? result.value : result.message;
-  };
-  const disk = (where: string): string => repaired('pd.csi.storage.gke.io', `projects/UNSPECIFIED/${where}/disks/D`);
-
-  it.each([
-    { where: 'zones/us-west1-a', handle: 'projects/P/zones/us-west1-a/disks/D' },
-    { where: 'zones/UNSPECIFIED', handle: 'projects/P/zones/us-east1-b/disks/D' },
-    { where: 'regions/us-west1', handle: 'projects/P/regions/us-west1/disks/D' },
-    { where: 'regions/UNSPECIFIED', handle: 'projects/P/regions/us-east1/disks/D' },
-    { where: 'cells/1', handle: 'expected volume handle to have zones or regions regionality value, got: cells' },
-  ])('given a GCE handle with $where, when repaired, then $handle', ({ where, handle }) => {
-    expect(disk(where)).toBe(handle);
-  });
-
-  it('given a handle with its project, or of another driver, when repaired, then it stays', () => {
-    expect(repaired('pd.csi.storage.gke.io', 'projects/Q/zones/UNSPECIFIED/disks/D', 'n')).toBe(
-      'projects/Q/zones/UNSPECIFIED/disks/D',
-    );
-    expect(repaired('ebs.csi.aws.com', 'vol-1')).toBe('vol-1');
-  });
-
-  it('given a handle or a node id that cannot be read, when repaired, then it is refused', () => {
-    expect(repaired('pd.csi.storage.gke.io', 'D')).toBe(
-      'volume handle has wrong number of elements; got 1, wanted 6 or more',
-    );
-    expect(repaired('pd.csi.storage.gke.io', 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/D', 'node1')).toBe(
-      'node handle has wrong number of elements; got 1, wanted 6 or more',
-    );
-    expect(
-      repaired(
-        'pd.csi.storage.gke.io',
-        'projects/UNSPECIFIED/regions/UNSPECIFIED/disks/D',
-        'projects/P/zones/z/instances/I',
-      ),
-    ).toBe('failed to get region from zone z: zone in unexpected format, expected: {locale}-{region}-{zone}, got: z');
-    expect(repaired('other', 'v1')).toBe('could not find In-Tree driver name for CSI plugin other');
   });
 });

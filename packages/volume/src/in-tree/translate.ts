@@ -83,7 +83,7 @@ export function toDriverClass(storageClass: StorageClass, driverName: string): R
  * Kubernetes in place of the driver's topology keys.
  */
 export function toInTreeVolume(volume: PersistentVolume): Result<PersistentVolume> {
-  const { csi, nodeAffinity: _affinity, ...spec } = volume.spec ?? {};
+  const { csi, nodeAffinity: given, ...spec } = volume.spec ?? {};
   if (csi === undefined) return refuse('CSI persistent volume was nil');
   const record = toRecord(csi);
   if (record.kind === 'error') return record;
@@ -91,10 +91,7 @@ export function toInTreeVolume(volume: PersistentVolume): Result<PersistentVolum
   const { topology: translation } = provider;
   const topology = translation === undefined ? undefined : toInTreeTopology(volume, translation);
   if (topology?.kind === 'error') return topology;
-  const { nodeAffinity, labels } = topology?.value ?? {
-    nodeAffinity: volume.spec?.nodeAffinity,
-    labels: volume.metadata?.labels ?? {},
-  };
+  const { nodeAffinity, labels } = topology?.value ?? { nodeAffinity: given, labels: {} };
   const hasLabels = Object.keys(labels).length > 0;
   return ok({
     ...volume,
@@ -117,11 +114,11 @@ export function toCsiNodeAffinity(volume: PersistentVolume): VolumeNodeAffinity 
 /** Whether both PersistentVolumes record the same volume, by what identifies it. In doubt they do not. */
 export function isSameVolume(left: PersistentVolume, right: PersistentVolume): boolean {
   const [leftCsi, rightCsi] = [left.spec?.csi, right.spec?.csi];
-  if (leftCsi !== undefined || rightCsi !== undefined) {
-    return leftCsi?.driver === rightCsi?.driver && leftCsi?.volumeHandle === rightCsi?.volumeHandle;
+  if (leftCsi !== undefined && rightCsi !== undefined) {
+    return leftCsi.driver === rightCsi.driver && leftCsi.volumeHandle === rightCsi.volumeHandle;
   }
   const field = fields.find((name) => left.spec?.[name] !== undefined);
-  if (field === undefined || right.spec?.[field] === undefined) return false;
+  if (field === undefined) return false;
   const [leftMade, rightMade] = [translate(field, left), translate(field, right)];
   return leftMade?.kind === 'ok' && rightMade?.kind === 'ok'
     ? leftMade.value.csi.volumeHandle === rightMade.value.csi.volumeHandle

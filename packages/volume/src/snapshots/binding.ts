@@ -5,7 +5,8 @@ import type { ContentReference } from './objects.ts';
 
 /** The content refers to exactly this object: name, namespace and UID. */
 export function isBoundTo(reference: ContentReference | undefined, { metadata }: KubeObject): boolean {
-  return refersTo(reference, metadata) && reference?.uid !== undefined && reference.uid === metadata?.uid;
+  const uid = reference?.uid;
+  return uid !== undefined && uid === metadata?.uid && refersTo(reference, metadata);
 }
 
 /** As `isBoundTo`, or bound to no object yet: a pre-provisioned content whose UID is still to be filled in. */
@@ -15,10 +16,5 @@ export function mayBindTo(reference: ContentReference | undefined, { metadata }:
 }
 
 function refersTo(reference: ContentReference | undefined, metadata: KubeObject['metadata']): boolean {
-  return (
-    reference !== undefined &&
-    metadata !== undefined &&
-    reference.name === metadata.name &&
-    reference.namespace === metadata.namespace
-  );
+  return reference !== undefined && reference.name === metadata?.name && reference.namespace === metadata?.namespace;
 }

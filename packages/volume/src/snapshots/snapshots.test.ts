@@ -2,7 +2,16 @@
 import { describe, expect, it } from 'vitest';
 import { isBoundTo, mayBindTo } from './binding.ts';
 import { classSecretOf, driverParametersOf } from './class-parameters.ts';
-import { contentNameOf, groupContentNameOf, memberNamesOf, snapshotSecrets } from './names.ts';
+import {
+  annotationYes,
+  contentNameOf,
+  groupContentNameOf,
+  managedByLabel,
+  memberNamesOf,
+  snapshotAnnotations,
+  snapshotFinalizers,
+  snapshotSecrets,
+} from './names.ts';
 import { millisToNanoseconds, nanosecondsToTime, toNanoseconds } from './times.ts';
 
 describe('names', () => {
@@ -15,6 +24,51 @@ describe('names', () => {
     const digest = 'b73a802eae3cb105fa1cc55367138e8c2c32860b4f6a29a1adf7f7a87c1032bb';
     const names = memberNamesOf('group-1', 'volume-1');
     expect(names).toEqual({ snapshot: `snapshot-${digest}`, content: `snapcontent-${digest}` });
+  });
+});
+
+describe('names on objects of other programs', () => {
+  it('given the finalizers, then they are those that upstream wrote on objects that still exist', () => {
+    expect(snapshotFinalizers).toEqual({
+      content: 'snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection',
+      bound: 'snapshot.storage.kubernetes.io/volumesnapshot-bound-protection',
+      asSource: 'snapshot.storage.kubernetes.io/volumesnapshot-as-source-protection',
+      inGroup: 'snapshot.storage.kubernetes.io/volumesnapshot-in-group-protection',
+      claim: 'snapshot.storage.kubernetes.io/pvc-as-source-protection',
+      groupContent: 'groupsnapshot.storage.kubernetes.io/volumegroupsnapshotcontent-bound-protection',
+      groupBound: 'groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-bound-protection',
+    });
+  });
+
+  it('given the annotations and the label, then they are those by which the programs of upstream know each other', () => {
+    expect(snapshotAnnotations).toEqual({
+      beingCreated: 'snapshot.storage.kubernetes.io/volumesnapshot-being-created',
+      beingDeleted: 'snapshot.storage.kubernetes.io/volumesnapshot-being-deleted',
+      groupBeingCreated: 'groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-being-created',
+      groupBeingDeleted: 'groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-being-deleted',
+      deletionSecretName: 'snapshot.storage.kubernetes.io/deletion-secret-name',
+      deletionSecretNamespace: 'snapshot.storage.kubernetes.io/deletion-secret-namespace',
+      groupDeletionSecretName: 'groupsnapshot.storage.kubernetes.io/deletion-secret-name',
+      groupDeletionSecretNamespace: 'groupsnapshot.storage.kubernetes.io/deletion-secret-namespace',
+      isDefaultClass: 'snapshot.storage.kubernetes.io/is-default-class',
+      isDefaultGroupClass: 'groupsnapshot.storage.kubernetes.io/is-default-class',
+      groupHandle: 'groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle',
+    });
+    expect([annotationYes, managedByLabel]).toEqual(['yes', 'snapshot.storage.kubernetes.io/managed-by']);
+  });
+
+  it('given the secrets of classes, then their keys and their words are those of upstream', () => {
+    const keys = (label: string, purpose: string): object => ({
+      label,
+      name: `csi.storage.k8s.io/${purpose}-secret-name`,
+      namespace: `csi.storage.k8s.io/${purpose}-secret-namespace`,
+    });
+    expect(snapshotSecrets).toEqual({
+      snapshotter: keys('Snapshotter', 'snapshotter'),
+      list: keys('SnapshotterList', 'snapshotter-list'),
+      group: keys('GroupSnapshotter', 'group-snapshotter'),
+      groupGet: keys('GroupSnapshotterGet', 'group-snapshotter-get'),
+    });
   });
 });
 
@@ -49,6 +103,17 @@ describe('times', () => {
     expect(toNanoseconds({ seconds: '-1', nanos: 5 })).toBe(-999_999_995n);
   });
 
+  it('given the first and the last time that the API can store, then every nanosecond is kept', () => {
+    const last = 9_223_372_036_854_775_807n;
+    expect(toNanoseconds({ seconds: '9223372036', nanos: 854_775_807 })).toBe(last);
+    expect(toNanoseconds({ seconds: '-9223372037', nanos: 145_224_193 })).toBe(-last);
+  });
+
+  it('given a nanosecond after the last time, or before the first, then there is none', () => {
+    expect(toNanoseconds({ seconds: '9223372036', nanos: 854_775_808 })).toBeUndefined();
+    expect(toNanoseconds({ seconds: '-9223372037', nanos: 145_224_192 })).toBeUndefined();
+  });
+
   it.each(['9223372037', '-9223372037', '99999999999999'])(
     'given a time of %s seconds, which is no int64 of nanoseconds, then there is none',
     (seconds) => {
@@ -64,6 +129,7 @@ describe('times', () => {
     { nanoseconds: 1_763_836_800_999_999_999n, time: '2025-11-22T18:40:00Z' },
     { nanoseconds: 0, time: '1970-01-01T00:00:00Z' },
     { nanoseconds: -1n, time: '1969-12-31T23:59:59Z' },
+    { nanoseconds: -1_000_000_000n, time: '1969-12-31T23:59:59Z' },
     { nanoseconds: 9_223_372_036_854_775_807n, time: '2262-04-11T23:47:16Z' },
   ])('given $nanoseconds ns, then the time is $time', ({ nanoseconds, time }) => {
     expect(nanosecondsToTime(nanoseconds)).toBe(time);
