@@ -5,111 +5,171 @@
  */
 import { persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
 import type { Fault, FaultRule } from '@csi-sidecars/runtime/testing';
-import { addOutage, type OutageOptions } from '@csi-sidecars/test-driver/testing';
+import { type Flow, livesOf, timesLost, writesWithoutOutage } from '@csi-sidecars/test-driver/testing';
 import { describe, expect, it } from 'vitest';
-import { anAttacher, type Fixture, handle } from '../testing/attacher-fixture.ts';
+import { anAttacher, type Fixture, type FixtureOptions, handle } from '../testing/attacher-fixture.ts';
 import { aCsiNode, anAttachment, aVolume, finalizer } from '../testing/builders.ts';
 import { isDeleting } from './attachment.ts';
 import { annotations } from './names.ts';
 
+type Call = 'ControllerPublishVolume' | 'ControllerUnpublishVolume';
+
 const nodeId = 'id-of-node1';
+const foreign = 'others.example/holds';
+const failures = 2;
 /** Longer than the longest outage and the backoff that it leads to. */
-const longEnough = 120_000;
+const longEnough = 200_000;
 
-const writes = [
-  'patch persistentvolumes',
-  'patch volumeattachments',
-  'patch volumeattachments/status',
-  'patch volumeattachments',
-  'patch persistentvolumes',
-];
+const isTrivial = ({ driver }: Fixture): boolean =>
+  !driver.settings.capabilities.controller.includes('PUBLISH_UNPUBLISH_VOLUME');
 
-/** A call of another attacher to the driver. */
-function callOfAnother(a: Fixture, method: 'ControllerPublishVolume' | 'ControllerUnpublishVolume'): void {
+/** By another attacher, which tries again when the driver fails. */
+async function callOfAnother(a: Fixture, method: Call): Promise<void> {
+  if (isTrivial(a)) return;
   const capability = { mount: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } };
   const request = { volume_id: handle, node_id: nodeId, volume_capability: capability, readonly: false };
-  void a.driver.channel().call(`/csi.v1.Controller/${method}`, request, { timeoutMs: 1_000 });
+  const call = () => a.driver.channel().call(`/csi.v1.Controller/${method}`, request, { timeoutMs: 1_000 });
+  for (let failed = 0; failed < failures; failed++) {
+    if ((await call().catch(() => 'failed')) !== 'failed') return;
+  }
+  await call();
 }
 
-const remove = (a: Fixture): void => a.server.objects.remove(volumeAttachments, { name: 'va1' });
+function remove(a: Fixture): void {
+  if (a.attachment() !== undefined) a.server.objects.remove(volumeAttachments, { name: 'va1' });
+}
 
 /** What has happened by the time at which the attacher knows of it. */
-const others: Readonly<Record<string, (a: Fixture) => void>> = {
-  'nothing else happens': () => undefined,
-  'the attachment is deleted': (a) => {
-    if (a.attachment() !== undefined) a.delete();
+const others: Flow<Fixture>['others'] = {
+  'the attachment is deleted': {
+    acts: (a) => {
+      if (a.attachment() !== undefined) a.delete();
+    },
   },
-  'a second replica finishes': (a) => {
-    const attachment = a.attachment();
-    if (attachment === undefined) return;
-    if (isDeleting(attachment)) {
-      callOfAnother(a, 'ControllerUnpublishVolume');
-      remove(a);
-      return;
-    }
-    callOfAnother(a, 'ControllerPublishVolume');
-    a.change('va1', ({ metadata, ...rest }) => ({
-      ...rest,
-      metadata: { ...metadata, finalizers: [finalizer], annotations: { [annotations.nodeId]: nodeId } },
-      status: { attached: true },
-    }));
+  'a second replica finishes': {
+    acts: async (a) => {
+      const attachment = a.attachment();
+      if (attachment === undefined) return;
+      if (isDeleting(attachment)) {
+        await callOfAnother(a, 'ControllerUnpublishVolume');
+        remove(a);
+        return;
+      }
+      await callOfAnother(a, 'ControllerPublishVolume');
+      a.change('va1', ({ metadata, ...rest }) => ({
+        ...rest,
+        metadata: {
+          ...metadata,
+          ...(isTrivial(a) ? {} : { finalizers: [finalizer], annotations: { [annotations.nodeId]: nodeId } }),
+        },
+        status: { attached: true },
+      }));
+    },
   },
-  'the attachment is replaced by another one of its name': (a) => {
-    const volume = a.volume();
-    if (volume === undefined || volume.metadata?.deletionTimestamp !== undefined) return;
-    if (a.attachment() !== undefined) {
-      callOfAnother(a, 'ControllerUnpublishVolume');
-      remove(a);
-    }
-    a.server.seed(anAttachment({ uid: 'another' }));
+  'the attachment is replaced by another one of its name': {
+    acts: async (a) => {
+      const volume = a.volume();
+      if (volume === undefined || volume.metadata?.deletionTimestamp !== undefined) return;
+      if (a.attachment() !== undefined) {
+        await callOfAnother(a, 'ControllerUnpublishVolume');
+        remove(a);
+      }
+      a.server.seed(anAttachment({ uid: 'another' }));
+    },
   },
 };
 
-interface Life extends Omit<OutageOptions, 'back'> {
-  readonly other: string;
-  /** When the other one acts, after the return of the API server. */
-  readonly afterMs: number;
-}
-
-/** Whether the volume was attached, what is left at the end, and the write whose answer was lost. */
-async function live({ other, afterMs, ...outage }: Life) {
-  const a = await anAttacher({ seed: [aVolume({ finalizers: [] }), aCsiNode()] });
-  const died = addOutage(a, { ...outage, back: [{ afterMs, happens: () => others[other]?.(a) }] });
-  a.server.seed(anAttachment());
+/** Whether the volume was attached, and what is left at the end. */
+async function live(a: Fixture): Promise<unknown> {
   await a.clock.advance(longEnough);
   const attachment = a.attachment();
-  const isAttached = attachment?.status?.attached === true && a.publishedOn().includes(nodeId);
-  const wasUseful = attachment === undefined || isAttached;
+  const isAttached = attachment?.status?.attached === true && (isTrivial(a) || a.publishedOn().includes(nodeId));
+  const wasUseful = attachment === undefined || isDeleting(attachment) || isAttached;
   // The second time the one that was made while the first one left.
   for (const _time of ['first', 'second']) {
     if (a.attachment() !== undefined) a.delete();
     await a.clock.advance(longEnough);
   }
   const published = a.publishedOn();
+  const { finalizers, name } = a.attachment()?.metadata ?? {};
+  remove(a);
   a.server.objects.delete(persistentVolumes, { name: 'pv1' });
   await a.clock.advance(longEnough);
-  const left = { wasUseful, published, attachment: a.attachment(), volume: a.volume(), write: died.write() };
-  await a.stop();
-  return left;
+  return { wasUseful, published, attachment: name, finalizers, volume: a.volume()?.metadata?.name };
 }
 
-const nothingLeft = { wasUseful: true, published: [], attachment: undefined, volume: undefined };
-const delays = (other: string): readonly number[] => (other === 'nothing else happens' ? [0] : [100, 1_000, 5_000]);
+const gone = {
+  wasUseful: true,
+  published: [],
+  attachment: undefined,
+  finalizers: undefined,
+  volume: undefined,
+};
+const held = { ...gone, attachment: 'va1', finalizers: [foreign] };
 
-describe.each(['beforeCommit', 'afterCommit'] as const)('a write whose answer is lost, %s', (lost) => {
-  for (const [write, name] of writes.entries()) {
-    it.each(Object.keys(others))(
-      `given the answer to write ${write}, ${name}, is lost, when %s, then the volume is attached, detached and deleted`,
-      async (other) => {
-        for (const awayMs of [500, 2_000, 10_000, 30_000]) {
-          for (const afterMs of delays(other)) {
-            const left = await live({ write, lost, awayMs, other, afterMs });
-            expect({ awayMs, afterMs, ...left }).toEqual({ awayMs, afterMs, ...nothingLeft, write: name });
-          }
-        }
+interface Life {
+  readonly writes: string;
+  readonly fails?: Call;
+  readonly options?: FixtureOptions;
+}
+
+function aLife(flow: string, { writes, fails, options }: Life): Flow<Fixture> {
+  return {
+    flow,
+    world: () => anAttacher({ seed: [aVolume({ finalizers: [] }), aCsiNode()], ...options }),
+    begin: (a) => {
+      const action = { kind: 'fail', code: 'Internal', message: 'no' } as const;
+      if (fails !== undefined) a.driver.faults.add({ method: fails, times: failures, action });
+      a.server.seed(anAttachment());
+    },
+    live,
+    ends: [[gone]],
+    others,
+    writes,
+  };
+}
+
+const ofOthers = aLife('', { writes: 'A6 patch, A11 patch, A14 patch/status, D9 patch, D10 patch/status, F3 patch' });
+const flows: readonly Flow<Fixture>[] = [
+  aLife('a volume', { writes: 'A6 patch, A11 patch, A14 patch/status, D9 patch, F3 patch' }),
+  {
+    ...ofOthers,
+    flow: 'a volume whose attachment others hold',
+    begin: (a) => a.server.seed(anAttachment({ finalizers: [foreign] })),
+    ends: [[held]],
+    others: {
+      ...others,
+      'a second replica finishes': { acts: others['a second replica finishes']!.acts, ends: [[gone], [held]] },
+      'the attachment is replaced by another one of its name': {
+        acts: others['the attachment is replaced by another one of its name']!.acts,
+        ends: [[gone], [held]],
       },
-    );
-  }
+    },
+  },
+  aLife('a volume whose publish fails at first', {
+    fails: 'ControllerPublishVolume',
+    writes: 'A6 patch, A11 patch, A13 patch/status, A13 patch/status, A14 patch/status, D9 patch, F3 patch',
+  }),
+  aLife('a volume whose unpublish fails at first', {
+    fails: 'ControllerUnpublishVolume',
+    writes: 'A6 patch, A11 patch, A14 patch/status, D8 patch/status, D8 patch/status, D9 patch, F3 patch',
+  }),
+  aLife('a volume of a driver that attaches nothing', {
+    options: { controller: [], seed: [aVolume({ finalizers: [] }), aCsiNode()] },
+    writes: 'T3 patch/status',
+  }),
+];
+
+it.each(timesLost(flows))(
+  'given $flow, and an API server that dies at each write ($lost) and comes back, then it is attached, detached and deleted',
+  async (flow) => {
+    expect(await livesOf(flow)).toEqual({ writes: flow.writes, wrong: [], count: 0 });
+  },
+  60_000,
+);
+
+it('given the table of requests, then each write of it meets an outage', () => {
+  expect(writesWithoutOutage('attacher', flows)).toEqual([]);
 });
 
 describe('an error that is written after a write without an answer', () => {
@@ -122,7 +182,7 @@ describe('an error that is written after a write without an answer', () => {
     a.fault('patch volumeattachments/status', slow);
     a.server.seed(anAttachment());
     await a.settle();
-    others['a second replica finishes']?.(a);
+    others['a second replica finishes']!.acts(a);
     await a.clock.advance(longEnough);
     expect([a.writes(), a.attachment()?.status]).toEqual([
       ['patch volumeattachments va1 200', 'patch volumeattachments/status va1 409'],

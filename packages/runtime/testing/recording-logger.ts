@@ -14,19 +14,25 @@ export interface RecordingLogger extends Logger {
 }
 
 /** A logger that keeps its lines. Levels above `verbosity` are dropped; all are kept by default. */
-export function recordingLogger(options: { readonly verbosity?: number } = {}): RecordingLogger {
-  const { verbosity = Infinity } = options;
+export function recordingLogger(
+  options: { readonly verbosity?: number; readonly onLine?: (line: LogLine) => void } = {},
+): RecordingLogger {
+  const { verbosity = Infinity, onLine } = options;
   const lines: LogLine[] = [];
+  const keep = (line: LogLine): void => {
+    lines.push(line);
+    onLine?.(line);
+  };
   const bound = (own: Facts): Logger => ({
     enabled: (level) => level <= verbosity,
     info: (level, message, facts) => {
-      if (level <= verbosity) lines.push({ kind: 'info', level, message, facts: { ...own, ...facts } });
+      if (level <= verbosity) keep({ kind: 'info', level, message, facts: { ...own, ...facts } });
     },
     warn: (message, facts) => {
-      lines.push({ kind: 'warn', message, facts: { ...own, ...facts } });
+      keep({ kind: 'warn', message, facts: { ...own, ...facts } });
     },
     error: (error, message, facts) => {
-      lines.push({ kind: 'error', message, facts: { ...own, ...facts }, error });
+      keep({ kind: 'error', message, facts: { ...own, ...facts }, error });
     },
     with: (facts) => bound({ ...own, ...facts }),
   });

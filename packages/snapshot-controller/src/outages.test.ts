@@ -6,9 +6,9 @@
  */
 import type { KubeObject, Resource } from '@csi-sidecars/runtime';
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
-import { addOutage, type OutageOptions } from '@csi-sidecars/test-driver/testing';
+import { type Flow, livesOf, timesLost, writesWithoutOutage } from '@csi-sidecars/test-driver/testing';
 import {
-  snapshotAnnotations,
+  memberNamesOf,
   snapshotFinalizers as finalizers,
   volumeGroupSnapshotContents,
   volumeGroupSnapshots,
@@ -29,110 +29,18 @@ import {
   aVolume,
 } from '../testing/builders.ts';
 import { aController, type Fixture } from '../testing/controller-fixture.ts';
-
-/** csi-snapshotter as far as the flows need it: it cuts what is not cut, and lets go what is marked and being deleted. */
-function playSidecar({ server }: Fixture): void {
-  const kinds = [
-    { resource: volumeSnapshotContents, mark: snapshotAnnotations.beingDeleted, finalizer: finalizers.content },
-    {
-      resource: volumeGroupSnapshotContents,
-      mark: snapshotAnnotations.groupBeingDeleted,
-      finalizer: finalizers.groupContent,
-    },
-  ] as const;
-  for (const { resource, mark, finalizer } of kinds) {
-    for (const content of server.objects.list<Content>(resource as unknown as Resource<Content>)) {
-      const { name = '', deletionTimestamp, annotations, finalizers: held } = content.metadata ?? {};
-      const change = (how: (known: Content) => Content): void =>
-        void server.objects.change(resource as unknown as Resource<Content>, { name }, how);
-      if (deletionTimestamp !== undefined) {
-        if (annotations?.[mark] !== undefined && held?.includes(finalizer) === true) {
-          server.objects.remove(resource, { name });
-        }
-      } else if (content.status?.readyToUse !== true && isBound(content)) change(cut);
-    }
-  }
-}
-
-interface Content extends KubeObject {
-  readonly spec?: {
-    readonly volumeSnapshotRef?: { readonly uid?: string };
-    readonly volumeGroupSnapshotRef?: { readonly uid?: string };
-    readonly source?: { readonly volumeHandles?: readonly string[] };
-  };
-  readonly status?: { readonly readyToUse?: boolean };
-}
-
-function isBound({ spec }: Content): boolean {
-  return ((spec?.volumeSnapshotRef ?? spec?.volumeGroupSnapshotRef)?.uid ?? '') !== '';
-}
-
-function cut(content: Content): Content {
-  const { volumeGroupSnapshotRef, source } = content.spec ?? {};
-  const grouped = {
-    volumeGroupSnapshotHandle: 'g1',
-    volumeSnapshotInfoList: (source?.volumeHandles ?? []).map((volumeHandle) => ({
-      volumeHandle,
-      snapshotHandle: `of-${volumeHandle}`,
-      readyToUse: true,
-    })),
-  };
-  const status = { readyToUse: true, ...(volumeGroupSnapshotRef === undefined ? { snapshotHandle: 's1' } : grouped) };
-  return { ...content, status };
-}
+import { type Content, isBound, playSidecar } from '../testing/play-sidecar.ts';
 
 interface Story {
-  readonly flow: string;
   readonly seed: readonly KubeObject[];
   readonly wanted: KubeObject;
+  /** What takes `wanted` with it when it is deleted. Default: that itself. */
+  readonly deleted?: KubeObject;
   /** Contents that stay after a deletion. */
-  readonly retained: readonly string[];
+  readonly retained?: readonly string[];
   /** Contents that stay after an early deletion, because they were not bound yet. */
   readonly unbound?: readonly string[];
-}
-
-const labels = { app: 'db' };
-const log = aClaim({ name: 'log', metadata: { labels }, spec: { volumeName: 'pv2' } });
-const stories: readonly Story[] = [
-  { flow: 'a dynamic snapshot', seed: [aClaim(), aVolume(), aClass()], wanted: aSnapshot(), retained: [] },
-  {
-    flow: 'a dynamic snapshot that is retained',
-    seed: [aClaim(), aVolume(), aClass('gold', { deletionPolicy: 'Retain' })],
-    wanted: aSnapshot(),
-    retained: ['snapcontent-uid-of-snap'],
-  },
-  {
-    flow: 'a static snapshot',
-    seed: [aStaticContent()],
-    wanted: aStaticSnapshot(),
-    retained: [],
-    unbound: ['content'],
-  },
-  {
-    flow: 'a group of two',
-    seed: [
-      aClaim({ metadata: { labels } }),
-      aVolume(),
-      log,
-      aVolume({ name: 'pv2', claim: log, handle: 'handle-2' }),
-      aGroupClass(),
-    ],
-    wanted: aGroup(),
-    retained: [],
-  },
-  {
-    flow: 'a static group',
-    seed: [aGroupClass(), aStaticGroupContent()],
-    wanted: aStaticGroup(),
-    retained: [],
-    unbound: ['content'],
-  },
-];
-
-interface End {
-  readonly write: string;
-  readonly isReady: boolean;
-  readonly left: readonly string[];
+  readonly writes: string;
 }
 
 const everything: readonly Resource[] = [
@@ -142,78 +50,263 @@ const everything: readonly Resource[] = [
   volumeGroupSnapshotContents,
 ];
 
-/** Undefined: the flow has fewer writes. */
-async function endOf(
-  { seed, wanted }: Story,
-  { isDeletedAtReturn, ...options }: OutageOptions & { readonly isDeletedAtReturn: boolean },
-): Promise<End | undefined> {
-  const it = await aController({ seed });
-  let isBack = false;
-  const { namespace, name = '' } = wanted.metadata ?? {};
-  const resource = (wanted.kind === 'VolumeSnapshot' ? volumeSnapshots : volumeGroupSnapshots) as unknown as Resource;
+function seen(it: Fixture, { kind, metadata: { namespace, name = '' } = {} }: KubeObject) {
+  const resource = (kind === 'VolumeSnapshot' ? volumeSnapshots : volumeGroupSnapshots) as unknown as Resource;
   const current = (): Content | undefined => it.get(resource, { namespace, name });
-  const remove = (): void => {
-    if (current() !== undefined) it.server.objects.delete(resource, { namespace, name });
+  return {
+    current,
+    remove: () => {
+      if (current() !== undefined) it.server.objects.delete(resource, { namespace, name });
+    },
   };
-  const happens = (): void => {
-    isBack = true;
-    if (isDeletedAtReturn) remove();
-  };
-  const death = addOutage(it, { ...options, back: (options.back ?? []).map((each) => ({ ...each, happens })) });
-  const tick = (): void => {
-    if (death.write() === undefined || isBack) playSidecar(it);
-    it.clock.timer(1_000, tick);
-  };
-  tick();
-  it.server.seed(wanted);
-  await it.clock.advance(200_000);
-  const isReady = current()?.status?.readyToUse === true;
-  remove();
-  await it.clock.advance(400_000);
-  const left = everything.flatMap((kind) =>
-    it.server.objects
-      .list(kind)
-      .map(({ metadata: { name: left = '', deletionTimestamp } = {} }) =>
-        deletionTimestamp === undefined ? left : `${left} that is being deleted`,
-      ),
+}
+
+/** What is left, a claim if it has our finalizer. */
+function leftIn(it: Fixture): readonly string[] {
+  const objects = everything.flatMap((kind) =>
+    it.server.objects.list(kind).map((object) => {
+      const { name = '', deletionTimestamp } = object.metadata ?? {};
+      const facts = [isBound(object) ? 'bound' : '', deletionTimestamp === undefined ? '' : 'being deleted'];
+      return [name, ...facts.filter((fact) => fact !== '')].join(', ');
+    }),
   );
   const claims = it.server.objects
     .list(persistentVolumeClaims)
     .filter(({ metadata }) => metadata?.finalizers?.includes(finalizers.claim) === true)
     .map(({ metadata }) => `finalizer on claim ${metadata?.name}`);
-  const write = death.write();
-  await it.stop();
-  return write === undefined ? undefined : { write, isReady, left: [...left, ...claims] };
+  return [...objects, ...claims];
 }
 
-it.each(stories.flatMap((story) => (['beforeCommit', 'afterCommit'] as const).map((lost) => ({ ...story, lost }))))(
+function aFlow(flow: string, { seed, wanted, deleted = wanted, writes, ...story }: Story): Flow<Fixture> {
+  const { retained = [], unbound = retained } = story;
+  const early = (left: readonly string[]): readonly object[] => [{ isReady: 'gone', left }];
+  return {
+    flow,
+    world: () => aController({ seed }),
+    begin: (it, isAway) => {
+      const tick = (): void => {
+        if (!isAway()) playSidecar(it);
+        it.clock.timer(10_000, tick);
+      };
+      tick();
+      it.server.seed(wanted);
+    },
+    live: async (it) => {
+      await it.clock.advance(200_000);
+      const current = seen(it, wanted).current();
+      const isReady = current === undefined ? 'gone' : current.status?.readyToUse;
+      seen(it, deleted).remove();
+      await it.clock.advance(400_000);
+      return { isReady, left: leftIn(it) };
+    },
+    ends: [[{ isReady: true, left: retained }]],
+    others: {
+      'csi-snapshotter': { acts: playSidecar },
+      'a user who deletes it': {
+        acts: (it) => seen(it, deleted).remove(),
+        ends: [[{ isReady: true, left: retained }], early(retained), early(unbound), early([])],
+      },
+    },
+    writes,
+  };
+}
+
+const labels = { app: 'db' };
+const staticSnapshot = aFlow('a static snapshot', {
+  seed: [aStaticContent()],
+  wanted: aStaticSnapshot(),
+  unbound: ['content'],
+  writes: 'S10 patch, S15 patch, S16 patch/status, S16 patch/status, D6 patch, D7 delete, D9 patch, D9 patch',
+});
+const staticGroup = aFlow('a static group', {
+  seed: [aGroupClass(), aStaticGroupContent()],
+  wanted: aStaticGroup(),
+  unbound: ['content'],
+  writes: 'G10 patch, G14 patch, G16 patch/status, G16 patch/status, X5 patch, X6 delete, X8 patch',
+});
+const dynamic = aFlow('', { seed: [aClaim(), aVolume()], wanted: aSnapshot(), writes: '' });
+const withoutClass: Flow<Fixture> = {
+  ...dynamic,
+  flow: 'a snapshot whose class comes late',
+  live: async (it) => {
+    await it.clock.advance(60_000);
+    return it.snapshot()?.status?.error === undefined ? 'no error' : 'an error';
+  },
+  after: async (it) => {
+    await it.add(aClass());
+    return await dynamic.live(it);
+  },
+  ends: [['an error', { isReady: true, left: [] }]],
+  others: {
+    'a user who makes the class': {
+      acts: (it) => void it.add(aClass()),
+      ends: [['no error', { isReady: true, left: [] }]],
+    },
+  },
+  writes: 'S4 patch/status',
+};
+
+interface Unprepared {
+  readonly resource: unknown;
+  readonly content: KubeObject;
+  readonly finalizer: string;
+  readonly writes: string;
+}
+
+/** A content that is there before its snapshot or group, which comes when the outage is over. */
+function withoutFinalizer(
+  flow: string,
+  later: Flow<Fixture>,
+  { content, finalizer, writes, ...more }: Unprepared,
+): Flow<Fixture> {
+  const resource = more.resource as Resource;
+  const prepared = { isPrepared: true };
+  return {
+    ...later,
+    flow,
+    world: () => aController({ seed: [aGroupClass()] }),
+    begin: (it) => it.server.seed(content),
+    live: async (it) => {
+      await it.clock.advance(100_000);
+      return { isPrepared: it.get(resource, { name: 'content' })?.metadata?.finalizers?.includes(finalizer) };
+    },
+    after: async (it) => {
+      await later.begin(it, () => false);
+      return await later.live(it);
+    },
+    ends: [[prepared, { isReady: true, left: [] }]],
+    others: {
+      'another replica': {
+        acts: (it) =>
+          it.server.objects.change(resource, { name: 'content' }, ({ metadata, ...rest }) => ({
+            ...rest,
+            metadata: { ...metadata, finalizers: [finalizer] },
+          })),
+      },
+    },
+    writes,
+  };
+}
+
+const log = aClaim({ name: 'log', metadata: { labels }, spec: { volumeName: 'pv2' } });
+const dynamicWrites = 'S10 patch, S12 update, S12 create, S16 patch/status, S16 patch/status, S18 update, D6 patch';
+const begun = memberNamesOf('uid-of-group', 'handle-1');
+const begunElsewhere = aFlow('a group of one that another program has begun', {
+  seed: [
+    aClaim({ metadata: { labels } }),
+    aVolume(),
+    aGroupClass(),
+    // Made before its snapshot, so without its UID.
+    aStaticContent({
+      name: begun.content,
+      spec: {
+        source: { snapshotHandle: 'of-handle-1' },
+        volumeSnapshotRef: { name: begun.snapshot, namespace: 'team' },
+      },
+    }),
+  ],
+  wanted: aGroup(),
+  unbound: [begun.content],
+  writes:
+    'G10 patch, G11 create, G16 patch/status, G15 create, G15 patch, G15 patch/status, S16 patch/status, G15 patch/status, S16 patch/status, G16 patch/status',
+});
+const retained = aFlow('the deletion of a snapshot that is retained', {
+  seed: [aClaim(), aVolume(), aClass('gold', { deletionPolicy: 'Retain' })],
+  wanted: aSnapshot(),
+  retained: ['snapcontent-uid-of-snap, bound'],
+  writes: 'D6 patch, D9 patch',
+});
+const flows: readonly Flow<Fixture>[] = [
+  {
+    ...begunElsewhere,
+    live: async (it) => {
+      await it.clock.advance(200_000);
+      return it.group()?.status?.readyToUse ?? 'gone';
+    },
+    after: begunElsewhere.live,
+    ends: [[true, { isReady: true, left: [] }]],
+    others: {
+      'csi-snapshotter': { acts: playSidecar },
+      'a user who deletes it': {
+        acts: (it) => seen(it, aGroup()).remove(),
+        ends: [[], [begun.content]].map((left) => ['gone', { isReady: 'gone', left }]),
+      },
+    },
+  },
+  aFlow('a dynamic snapshot', {
+    seed: [aClaim(), aVolume(), aClass()],
+    wanted: aSnapshot(),
+    writes: `${dynamicWrites}, D7 delete, D9 patch, D9 patch`,
+  }),
+  {
+    ...retained,
+    // Up to here it does not differ from another dynamic snapshot.
+    world: async () => {
+      const it = await retained.world();
+      await retained.begin(it, () => false);
+      await it.clock.advance(200_000);
+      return it;
+    },
+    begin: () => undefined,
+  },
+  staticSnapshot,
+  aFlow('a group of two', {
+    seed: [
+      aClaim({ metadata: { labels } }),
+      aVolume(),
+      log,
+      aVolume({ name: 'pv2', claim: log, handle: 'handle-2' }),
+      aGroupClass(),
+    ],
+    wanted: aGroup(),
+    writes:
+      'G10 patch, G11 create, G16 patch/status, G15 create, G15 create, G15 patch/status, S16 patch/status, G15 patch/status, G15 create, S16 patch/status, G15 create, G15 patch/status, S16 patch/status, G15 patch/status, S16 patch/status, G16 patch/status, X5 patch, X6 delete, X7 delete, X7 delete, X8 patch, D6 patch, D6 patch, D7 delete, D7 delete, D9 patch, D9 patch',
+  }),
+  staticGroup,
+  withoutFinalizer('a content that lacks its finalizer', staticSnapshot, {
+    resource: volumeSnapshotContents,
+    content: aStaticContent({ spec: { volumeSnapshotRef: { name: 'snap', namespace: 'team', uid: 'uid-of-snap' } } }),
+    finalizer: finalizers.content,
+    writes: 'C5 patch',
+  }),
+  withoutFinalizer('a content of a group that lacks its finalizer', staticGroup, {
+    resource: volumeGroupSnapshotContents,
+    content: aStaticGroupContent({
+      spec: { volumeGroupSnapshotRef: { name: 'group', namespace: 'team', uid: 'uid-of-group' } },
+    }),
+    finalizer: finalizers.groupContent,
+    writes: 'K5 patch',
+  }),
+  aFlow('a member of a static group', {
+    seed: [
+      aGroupClass(),
+      aStaticGroupContent({
+        metadata: { finalizers: [finalizers.groupContent] },
+        status: { readyToUse: true, volumeGroupSnapshotHandle: 'g1' },
+        spec: { volumeGroupSnapshotRef: { name: 'group', namespace: 'team', uid: 'uid-of-group' } },
+      }),
+      aStaticGroup({ status: { boundVolumeGroupSnapshotContentName: 'content', readyToUse: true } }),
+      aStaticContent({
+        name: 'content',
+        status: { readyToUse: true, snapshotHandle: 's1', volumeGroupSnapshotHandle: 'g1' },
+      }),
+    ],
+    wanted: aStaticSnapshot(),
+    deleted: aStaticGroup(),
+    writes:
+      'S10 patch, S15 patch, S16 patch/status, S20 patch, X5 patch, X6 delete, X7 delete, X8 patch, D6 patch, D7 delete, D9 patch, D9 patch',
+  }),
+  withoutClass,
+];
+
+it.each(timesLost(flows))(
   '[snapshot-controller#181] given $flow, and an API server that dies at each write ($lost) and comes back, then nothing ends stuck, and nothing is left behind',
-  async ({ lost, ...story }) => {
-    const wrong: unknown[] = [];
-    let outages = 0;
-    for (const [awayMs, afterMs] of [
-      [500, 100],
-      [2_000, 1_000],
-      [10_000, 5_000],
-      [30_000, 100],
-      [30_000, 5_000],
-    ] as const) {
-      for (const isDeletedAtReturn of [false, true]) {
-        for (let write = 0; ; write++) {
-          const back = [{ afterMs, happens: () => undefined }];
-          const end = await endOf(story, { write, lost, awayMs, back, isDeletedAtReturn });
-          if (end === undefined) break;
-          outages++;
-          const mayStay = isDeletedAtReturn ? [...story.retained, ...(story.unbound ?? [])] : story.retained;
-          const isWhole = isDeletedAtReturn || (end.isReady && story.retained.every((name) => end.left.includes(name)));
-          if (!isWhole || end.left.some((name) => !mayStay.includes(name))) {
-            wrong.push({ ...end, number: write, awayMs, afterMs, isDeletedAtReturn });
-          }
-        }
-      }
-    }
-    expect([wrong.slice(0, 3), wrong.length]).toEqual([[], 0]);
-    expect(outages).toBeGreaterThanOrEqual(40);
+  async (flow) => {
+    expect(await livesOf(flow)).toEqual({ writes: flow.writes, wrong: [], count: 0 });
   },
   120_000,
 );
+
+it('[snapshot-controller#181] given the table of requests, then each write of it meets an outage', () => {
+  expect(writesWithoutOutage('snapshot-controller', flows)).toEqual([]);
+});

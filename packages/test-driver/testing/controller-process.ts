@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The process of a controller in a test: real client, caches and queues, in an environment that outlives it. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { CsiChannel } from '@csi-sidecars/csi';
 import {
   type Controller,
@@ -54,6 +55,8 @@ export interface RunningController extends TestCluster {
   writes(): readonly string[];
   /** The calls to the driver and their results, in order: `ControllerPublishVolume volume-1 id-of-node1 OK`. */
   calls(): readonly string[];
+  /** The row whose step makes the request that is sent right now. */
+  row(): string | undefined;
   /** The requests that were sent to the driver. */
   requests(method: string): readonly Readonly<Record<string, unknown>>[];
   /** Runs everything that is due now. */
@@ -70,7 +73,12 @@ export function createProcess(
 ): ControllerProcess {
   const { clock, server, driver, faults } = cluster;
   const random = seededRandom(seed);
-  const logger = recordingLogger();
+  const row = new AsyncLocalStorage<string>();
+  const logger = recordingLogger({
+    onLine: ({ message, facts }) => {
+      if (message === 'Decided') row.enterWith(String(facts['row']));
+    },
+  });
   const metrics = recordingMetrics();
   const crashable = createCrashableProcess(interrupt);
   const { stop, death } = crashable;
@@ -118,6 +126,7 @@ export function createProcess(
         logger,
         writes: () => writesOf(server),
         calls: () => callsOf(driver),
+        row: () => row.getStore(),
         requests: (method) => requestsOf(driver, method),
         settle: settleAll,
         async stop() {

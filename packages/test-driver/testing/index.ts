@@ -2,8 +2,8 @@
 // Shared by the tests of whole controllers.
 export { createProcess } from './controller-process.ts';
 export type { ControllerProcess, ProcessOptions, RunningController } from './controller-process.ts';
-export { addOutage } from './outage.ts';
-export type { Outage, OutageOptions } from './outage.ts';
+export { livesOf, timesLost, writesWithoutOutage } from './outage.ts';
+export type { Flow, Other } from './outage.ts';
 export { recordedEvents } from './recorded-events.ts';
 export { there } from './there.ts';
 export { createTestCluster, faultOn, prepareVolumes } from './test-cluster.ts';

@@ -1,51 +1,158 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * An API server that dies at the answer to one write and comes back: the caller of that write does not learn whether it happened, every
- * request in between is refused a connection, and watches break. The test says what others do after the return.
- *
- * ```
- * const outage = addOutage(cluster, { write: 2, lost: 'afterCommit', awayMs: 2_000, back: [{ afterMs: 100, happens: kubeletFinishes }] });
- * await clock.advance(600_000);
- * expect(outage.write()).toBe('patch persistentvolumeclaims/status');
- * ```
+ * Flows of a controller with an API server that dies at the answer to one write and comes back: the caller of that write does not learn
+ * whether it happened, every request in between is refused a connection, and watches break. Soon after the return somebody else goes on.
+ * `livesOf` tries all of it: each write of the flow, each length, each of the others at each delay.
  */
+import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import type { Fault, FaultRule } from '@csi-sidecars/runtime/testing';
-import type { TestCluster } from './test-cluster.ts';
+import type { RunningController } from './controller-process.ts';
 
-export interface OutageOptions {
-  /** Which write of the process, counted from 0. Events do not count. */
-  readonly write: number;
-  readonly lost: 'beforeCommit' | 'afterCommit';
-  readonly awayMs: number;
-  /** What happens so many milliseconds after the API server has come back. */
-  readonly back?: readonly { readonly afterMs: number; readonly happens: () => void }[];
+type Lost = 'beforeCommit' | 'afterCommit';
+
+export interface Flow<F extends RunningController> {
+  readonly flow: string;
+  /** The controller and its environment, made for each life. */
+  readonly world: () => Promise<F>;
+  readonly begin: (world: F, isAway: () => boolean) => unknown;
+  /** Lives until nothing happens any more, and shows what is seen. Each write up to here is the one whose answer is lost, in a life each. */
+  readonly live: (world: F) => Promise<unknown>;
+  /** Goes on without outages. Default: there is no more. */
+  readonly after?: (world: F) => Promise<unknown>;
+  /** What is seen by `live`, and by `after` if there is more. Each of these is right. */
+  readonly ends: readonly (readonly unknown[])[];
+  readonly others: Readonly<Record<string, Other<F>>>;
+  /** The writes of a life without an outage, in order, each with the row that makes it: `A11 patch, A14 patch/status`. */
+  readonly writes: string;
 }
 
-export interface Outage {
-  /** `patch persistentvolumeclaims/status`; undefined: so many writes were not made, and the API server did not die. */
-  write(): string | undefined;
+export interface Other<F> {
+  readonly acts: (world: F) => unknown;
+  /** Default: those of the flow. */
+  readonly ends?: readonly (readonly unknown[])[];
+}
+
+export type LosingFlow<F extends RunningController> = Flow<F> & { readonly lost: Lost };
+
+export interface Lives {
+  /** Of a life without an outage. */
+  readonly writes: string;
+  /** The first three lives that ended in another way than they should. */
+  readonly wrong: readonly string[];
+  /** How many did. */
+  readonly count: number;
+}
+
+const lengths = [500, 2_000, 10_000, 30_000];
+const delays = [100, 1_000, 5_000];
+
+/** Each flow once for each end of the lost write. */
+export function timesLost<F extends RunningController>(flows: readonly Flow<F>[]): LosingFlow<F>[] {
+  return flows.flatMap((flow) => (['beforeCommit', 'afterCommit'] as const).map((lost) => ({ ...flow, lost })));
+}
+
+/** Every life of the flow in which the answer to a write is lost. */
+export async function livesOf<F extends RunningController>({ lost, ...flow }: LosingFlow<F>): Promise<Lives> {
+  const quiet = await lifeOf(flow);
+  const wrong: string[] = [];
+  const judge = (when: string, end: unknown, right: readonly unknown[]): void => {
+    if (!right.some((each) => isDeepStrictEqual(end, each))) wrong.push(`${when}: ${JSON.stringify(end)}`);
+  };
+  judge('no outage', quiet.end, flow.ends);
+  const others: readonly [string, Other<F>][] = [
+    ['nothing', { acts: () => undefined }],
+    ...Object.entries(flow.others),
+  ];
+  for (const [write, name] of quiet.writes.entries()) {
+    for (const awayMs of lengths) {
+      for (const [other, { acts, ends = flow.ends }] of others) {
+        for (const afterMs of other === 'nothing' ? [0] : delays) {
+          const life = await lifeOf(flow, { write, lost, awayMs, afterMs, acts });
+          const when = `${write}: ${name}, away for ${awayMs}, ${afterMs} after the return ${other}`;
+          judge(when, life.end, ends);
+          judge(`${when}: the writes before`, life.writes, [quiet.writes.slice(0, write + 1)]);
+        }
+      }
+    }
+  }
+  return { writes: quiet.writes.join(', '), wrong: wrong.slice(0, 3), count: wrong.length };
+}
+
+/**
+ * The writes in the page's table of requests that no flow makes. A line of the table is a write if its first three cells name the kind of
+ * one. The rows that make it stand in the first two.
+ */
+export function writesWithoutOutage(page: string, flows: readonly Pick<Flow<never>, 'writes'>[]): readonly string[] {
+  const text = readFileSync(new URL(`../../../docs/behaviour/${page}.md`, import.meta.url), 'utf8');
+  const [, table = ''] = /\n\| Request \|.*\n\|[-|]+\|\n((?:\|.*\n)+)/.exec(text) ?? [];
+  if (table === '') throw new Error(`${page}.md has no table of requests`);
+  const made = new Set(flows.flatMap(({ writes }) => writes.match(/\b[A-Z]\d+\b/g) ?? []));
+  return table
+    .split('\n')
+    .map((line) => line.split('|').slice(1, 4))
+    .filter(
+      (cells) => !/\bevents\b/.test(cells.join(' ')) && /\b(PUT|PATCH|POST|DELETE|patch|merge)\b/.test(cells.join(' ')),
+    )
+    .filter(
+      (cells) =>
+        ![
+          ...cells
+            .slice(0, 2)
+            .join(' ')
+            .matchAll(/\b[A-Z]\d+\b/g),
+        ].some(([row]) => made.has(row)),
+    )
+    .map(([request = '']) => request.trim());
+}
+
+interface Outage<F> extends Pick<Other<F>, 'acts'> {
+  /** Which write of the process, counted from 0. */
+  readonly write: number;
+  readonly lost: Lost;
+  readonly awayMs: number;
+  /** When the other one acts, after the return. */
+  readonly afterMs: number;
+}
+
+interface Life {
+  /** Up to the one whose answer was lost. */
+  readonly writes: readonly string[];
+  readonly end: unknown;
+}
+
+async function lifeOf<F extends RunningController>(flow: Flow<F>, outage?: Outage<F>): Promise<Life> {
+  const world = await flow.world();
+  const { writes: made, isAway } = addOutage(world, outage);
+  await flow.begin(world, isAway);
+  const end = [await flow.live(world)];
+  const writes = [...made];
+  if (flow.after !== undefined) end.push(await flow.after(world));
+  await world.stop();
+  return { writes, end };
 }
 
 const writing: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
 
-export function addOutage({ clock, server, faults }: TestCluster, options: OutageOptions): Outage {
-  const { write, lost, awayMs, back = [] } = options;
-  let writes = 0;
-  let where: string | undefined;
+function addOutage<F extends RunningController>(world: F, outage: Outage<F> | undefined) {
+  const { clock, server, faults } = world;
+  const { write, lost, awayMs = 0, afterMs = 0, acts } = outage ?? {};
+  const writes: string[] = [];
   let isAway = false;
-  const dies: FaultRule['when'] = ({ verb, resource, subresource }) => {
-    if (!writing.has(verb) || resource === 'events' || writes++ !== write) return false;
-    where = `${verb} ${[resource, subresource].filter((part) => part !== undefined).join('/')}`;
+  const dies: FaultRule['when'] = ({ verb, subresource }) => {
+    if (!writing.has(verb)) return false;
+    writes.push(`${world.row()} ${subresource === undefined ? verb : `${verb}/${subresource}`}`);
+    if (writes.length - 1 !== write) return false;
     isAway = true;
     server.endWatches('broken');
     clock.timer(awayMs, () => {
       isAway = false;
-      for (const { afterMs, happens } of back) clock.timer(afterMs, happens);
+      clock.timer(afterMs, () => void acts?.(world));
     });
     return true;
   };
   const refused: Fault = { kind: 'break', point: 'before', failure: 'refused' };
   const noAnswer: Fault = { kind: 'break', point: lost === 'afterCommit' ? 'after' : 'before', failure: 'eof' };
   faults.push({ when: () => isAway, fault: refused, times: Infinity }, { when: dies, fault: noAnswer });
-  return { write: () => where };
+  return { writes, isAway: () => isAway };
 }
