@@ -25,20 +25,40 @@ function aCheck({
     open += 1;
     return { ...channel, close: () => void (open -= 1) };
   };
-  const handler = healthCheck({ clock, log: recordingLogger(), connect }, { driverName: 'a', budgetMs: 3_000 });
+  const log = recordingLogger();
+  const handler = healthCheck({ clock, log, connect }, { driverName: 'a', budgetMs: 3_000 });
   const gone = new AbortController();
   const request = { method: 'GET', path: '/healthz', query: new URLSearchParams(), signal: gone.signal };
-  return { clock, gone, open: () => open, ask: async () => await handler(request) };
+  return { clock, log, gone, open: () => open, ask: async () => await handler(request) };
 }
 
 it.each([
-  { title: '[livenessprobe#24] given a driver that is ready', answer: { ready: { value: true } }, status: 200 },
-  { title: '[livenessprobe#25] given a driver that is not ready', answer: { ready: { value: false } }, status: 500 },
-  { title: '[livenessprobe#26] given a driver that fails the call', answer: csiError('Internal', 'x'), status: 500 },
-])('$title, then the connection is closed after the check', async ({ answer, status }) => {
-  const check = aCheck({ answer: (channel) => channel.answer(probe, answer) });
-  expect([(await check.ask()).status, check.open()]).toEqual([status, 0]);
-});
+  {
+    title: '[livenessprobe#24] given a driver that is ready',
+    answer: { ready: { value: true } },
+    status: 200,
+    logged: 'Health check succeeded',
+  },
+  {
+    title: '[livenessprobe#25] given a driver that is not ready',
+    answer: { ready: { value: false } },
+    status: 500,
+    logged: 'Driver responded but is not ready',
+  },
+  {
+    title: '[livenessprobe#26] given a driver that fails the call',
+    answer: csiError('Internal', 'x'),
+    status: 500,
+    logged: 'Health check failed',
+  },
+])(
+  '$title, then the connection is closed after the check, and $logged is logged',
+  async ({ answer, status, logged }) => {
+    const check = aCheck({ answer: (channel) => channel.answer(probe, answer) });
+    expect([(await check.ask()).status, check.open()]).toEqual([status, 0]);
+    expect(check.log.messages()).toEqual(['Sending probe request to CSI driver', logged]);
+  },
+);
 
 it('[livenessprobe#30] given a connection that takes 2 s of the 3 s, when Probe hangs, then the check fails 1 s later, and its connection is closed', async () => {
   const check = aCheck({ connectMs: 2_000, answer: (channel) => channel.answer(probe, hang) });

@@ -39,12 +39,18 @@ describe('ports', () => {
     expect([(await program.ask('/m')).status, (await program.ask('/metrics')).status]).toEqual([200, 404]);
   });
 
-  it('[livenessprobe#7] given an address for metrics, then only metrics are served there, and only health on its port', async () => {
+  it('[livenessprobe#7] given an address for metrics, then only metrics are served there, only health on its port, and each is logged', async () => {
     const metricsPort = await freePort();
     await using program = await startLivenessprobe({
       endpoint: (port) => [`--health-port=${port}`, `--metrics-address=127.0.0.1:${metricsPort}`],
     });
     await program.serving();
+    expect([...program.host.logged().matchAll(/\] "([^"]*)"/g)].map(([, message]) => message)).toEqual([
+      'Calling CSI driver to discover driver name',
+      'CSI driver name',
+      'Separate metrics ServeMux listening',
+      'ServeMux listening',
+    ]);
     expect([(await program.ask()).status, (await program.ask('/metrics')).status]).toEqual([200, 404]);
     expect([(await ask(metricsPort, '/metrics')).status, (await ask(metricsPort, '/healthz')).status]).toEqual([
       200, 404,

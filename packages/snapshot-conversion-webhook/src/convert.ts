@@ -77,7 +77,6 @@ type List = { readonly members: readonly unknown[] } | { readonly failure: strin
 /** Undefined: there is none. */
 function listIn(object: JsonObject, field: string): List | undefined {
   const status = object['status'] ?? undefined;
-  if (status === undefined) return undefined;
   const value = isObject(status) ? (status[field] ?? undefined) : status;
   if (value === undefined) return undefined;
   if (Array.isArray(value)) return { members: value };

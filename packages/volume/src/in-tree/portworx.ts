@@ -25,12 +25,11 @@ export const portworxVolume: InTreeProvider<'portworxVolume'> = {
   identityOf: ({ volumeID }) => volumeID,
   storageClass: {
     names: 'driver',
-    toParameters: ({ key, name, value }) =>
-      name === secretName
-        ? forEveryPurpose('name', value)
-        : name === secretNamespace
-          ? forEveryPurpose('namespace', value)
-          : { [key]: value },
+    toParameters: ({ key, name, value }) => {
+      if (name === secretName) return forEveryPurpose('name', value);
+      if (name === secretNamespace) return forEveryPurpose('namespace', value);
+      return { [key]: value };
+    },
   },
 };
 
