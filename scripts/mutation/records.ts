@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is kept between runs: verdicts for one machine, results and equivalent mutants in the repository. */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Verdict } from './judge.ts';
 import { codeOf, findMutants, type Mutant } from './mutants.ts';
@@ -139,8 +139,11 @@ export class VerdictCache {
     this.#kept.verdicts[index] = { ...(killedBy === undefined ? {} : { killedBy }), how, tests } as KeptVerdict;
   }
 
+  /** A run that is killed meanwhile leaves the verdicts from before. */
   save(): void {
     mkdirSync(dirname(this.#path), { recursive: true });
-    writeFileSync(this.#path, JSON.stringify(this.#kept));
+    const unfinished = `${this.#path}.${process.pid}`;
+    writeFileSync(unfinished, JSON.stringify(this.#kept));
+    renameSync(unfinished, this.#path);
   }
 }
