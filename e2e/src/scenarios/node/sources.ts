@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** M-07 to M-09: what pods on a real kubelet wrote is in clones and restores of it, what they wrote later is not, and both grow. */
 import assert from 'node:assert/strict';
-import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
+import { type PersistentVolumeClaim, type StorageClass, volumeAttachments } from '@csi-sidecars/runtime';
 import { deployAll, deploySnapshotController } from '../../deployment/deploy.ts';
 import { claimed, type UserPod } from '../../workload/user-pods.ts';
 import type { ScenarioContext } from '../context.ts';
@@ -103,6 +103,12 @@ async function copy(
     const said: string[] = [];
     for (const word of words) said.push(await untilSaid(ctx, name, word));
     await endPod(ctx, name);
+    // A driver that copies a volume refuses to detach it. A pod that comes then makes the attach/detach controller wait for two minutes for the
+    // attachment that is being deleted.
+    await ctx.eventually('the volume is detached', async () => {
+      const { items } = await ctx.api.list(volumeAttachments);
+      return items.every(({ spec }) => spec.attacher !== ctx.driverName);
+    });
     return said;
   };
 
