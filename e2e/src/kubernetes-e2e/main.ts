@@ -4,7 +4,7 @@
  * driver. `--compare` prints the difference of two results. `docs/reference/kubernetes-e2e.md` has the last ones.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { withConsent } from '../control-planes/node/consent.ts';
 import { checkConsent } from '../control-planes/node/machine.ts';
 import { describe } from '../describe.ts';
@@ -36,9 +36,11 @@ async function main(): Promise<number> {
   return options.kind === 'compare' ? compare(options.reports) : await run(options);
 }
 
+/** Relative paths are of the repository: npm runs this in the folder of the workspace. */
 function compare([one, other]: readonly [string, string]): number {
   const read = (path: string): readonly TestResult[] =>
-    (JSON.parse(readFileSync(path, 'utf8')) as { readonly tests: readonly TestResult[] }).tests;
+    (JSON.parse(readFileSync(resolve(repositoryRoot, path), 'utf8')) as { readonly tests: readonly TestResult[] })
+      .tests;
   const lines = differences(read(one), read(other));
   lines.forEach(print);
   print(`${lines.length} tests ended differently`);
