@@ -169,7 +169,7 @@ async function argsFor(manifest: ProgramManifest, { state, folder, stack }: Sett
   if (has('controllers')) args.push('--controllers=attacher');
   if (has('kubelet-registration-path')) args.push('--kubelet-registration-path=/csi.sock');
   if (has('plugin-registration-path')) args.push(`--plugin-registration-path=${folder}`);
-  // Two processes run side by side here: a port of its own for each.
+  // Two processes run side by side here, and each needs a port of its own.
   if (has('health-port') && !has('controllers')) args.push('--health-port=0');
   if (has('livenessprobe-health-port')) args.push('--livenessprobe-health-port=0');
   if (has('tls-cert-file')) {

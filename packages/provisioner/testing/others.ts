@@ -8,7 +8,7 @@ import type { Fixture } from './provisioner-fixture.ts';
 
 type Finisher = (p: Fixture) => Promise<void> | void;
 
-/** Of the PersistentVolume. */
+/** The PersistentVolume of the claim has this name. */
 export const name = 'pvc-uid-data';
 const timeoutMs = 1_000;
 const capability = { mount: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } };
@@ -25,7 +25,7 @@ export const recordOf = (volumeHandle: string, phase: string): PersistentVolume 
 export const deleteVolume: Finisher = (p) => {
   if (p.volume() !== undefined) p.server.objects.delete(persistentVolumes, { name });
 };
-/** Whatever holds it. */
+/** Finalizers do not hold it. */
 export const removeVolume: Finisher = (p) => {
   if (p.volume() !== undefined) p.server.objects.remove(persistentVolumes, { name });
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** csi-snapshotter as far as the flows need it that have no other. */
+/** Stands in for csi-snapshotter in flows that run without it. */
 import type { KubeObject, Resource } from '@csi-sidecars/runtime';
 import {
   snapshotAnnotations,

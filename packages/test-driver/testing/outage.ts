@@ -36,7 +36,7 @@ export interface Other<F> {
 export type LosingFlow<F extends RunningController> = Flow<F> & { readonly lost: Lost };
 
 export interface Lives {
-  /** Of a life without an outage. */
+  /** What the controller writes when there is no outage. */
   readonly writes: string;
   /** The first three lives that ended in another way than they should. */
   readonly wrong: readonly string[];

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The effects of the capacity loop's actions. All decisions are in `decide`. */
 import {
-  type ApiClient,
   ask,
   attempt,
   type CSIStorageCapacity,
   csiStorageCapacities,
   type Facts,
-  ignoreNotFound,
   type Performers,
   writeObject,
 } from '@csi-sidecars/runtime';
+import { deleteObject } from '../delete-object.ts';
 import type { CapacityDeps, CapacityLoop } from './state.ts';
 
 export function performers({ channel, client, timeoutMs }: CapacityDeps): Performers<CapacityLoop> {
@@ -19,7 +18,7 @@ export function performers({ channel, client, timeoutMs }: CapacityDeps): Perfor
       removed: await attempt(async () => {
         for (const object of action.objects) {
           // The segment or class may be back before the watch brings the deletion: the cache shows it at once.
-          await writeObject(caches.objects, object, () => remove(client, object, signal));
+          await deleteObject({ client, cache: caches.objects }, { resource: csiStorageCapacities, object }, { signal });
         }
       }),
     }),
@@ -48,17 +47,6 @@ export function performers({ channel, client, timeoutMs }: CapacityDeps): Perfor
       }),
     }),
   };
-}
-
-/** On condition of the UID: an object that was created again under the name is another one. */
-function remove(
-  client: ApiClient,
-  { metadata }: CSIStorageCapacity,
-  signal: AbortSignal,
-): Promise<CSIStorageCapacity | undefined> {
-  const { namespace, name = '', uid } = metadata ?? {};
-  const preconditions = uid === undefined ? {} : { uid };
-  return client.delete(csiStorageCapacities, { namespace, name }, { preconditions, signal }).catch(ignoreNotFound);
 }
 
 function factsOf({ metadata, capacity, storageClassName }: CSIStorageCapacity): Facts {

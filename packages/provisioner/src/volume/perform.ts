@@ -3,7 +3,6 @@
 import {
   addFinalizer,
   attempt,
-  ignoreNotFound,
   isConflict,
   isNotFound,
   type Performers,
@@ -12,8 +11,8 @@ import {
   removeFinalizer,
   type Step,
   toError,
-  writeObject,
 } from '@csi-sidecars/runtime';
+import { deleteObject } from '../delete-object.ts';
 import { volumeFinalizer } from '../names.ts';
 import { readSecret } from '../secret-values.ts';
 import type { VolumeContext, VolumeLoop, VolumeState } from './state.ts';
@@ -87,12 +86,8 @@ async function removeObject({
   caches: { volumes },
   state: { volume },
 }: Step<VolumeLoop>): Promise<Partial<VolumeState>> {
-  const { name = '', uid } = volume.metadata ?? {};
-  const preconditions = uid === undefined ? {} : { uid };
   try {
-    const left = await writeObject(volumes, volume, () =>
-      client.delete(persistentVolumes, { name }, { preconditions }).catch(ignoreNotFound),
-    );
+    const left = await deleteObject({ client, cache: volumes }, { resource: persistentVolumes, object: volume });
     return left === undefined ? { removal: 'gone' } : { removal: 'done', volume: left };
   } catch (error) {
     // Another object has the name, or an admission webhook has refused the request.
