@@ -9,8 +9,9 @@ const steps = [
   { name: 'lint', command: 'oxlint --type-aware --deny-warnings' },
   { name: 'types', command: 'tsc -p tsconfig.json' },
   {
-    name: 'architecture and documents',
-    command: 'vitest run --reporter=dot architecture.test.ts assertions.test.ts docs.test.ts',
+    name: 'architecture, documents and judged mutants',
+    command:
+      'vitest run --reporter=dot architecture.test.ts assertions.test.ts docs.test.ts scripts/mutation/page.test.ts',
   },
   { name: 'generated files', command: 'node scripts/drift.mjs' },
 ];
