@@ -5,6 +5,8 @@
  * - `--changed`: files that differ from main, or whose test file does.
  * - `--missing`: files without a recorded run of their present code. A machine without the cache goes on from results.json this way.
  * - `--fresh`: without the verdicts of earlier runs.
+ * - `--survivors`: a mutant that an earlier run of this code killed counts as killed, although the test that killed it has changed since.
+ *   For the time in which tests are written against the survivors.
  * - `--quick`: without the mutants that are listed as equivalent, and without a second look at survivors.
  * - `--concurrency=1`: one worker.
  * - `--minutes=150`: ends after that time. The verdicts are kept in the cache folder, so the next run goes on from there, and a
@@ -42,6 +44,7 @@ const { values: options, positionals: wanted } = parseArgs({
     changed: { type: 'boolean', default: false },
     missing: { type: 'boolean', default: false },
     fresh: { type: 'boolean', default: false },
+    survivors: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     concurrency: { type: 'string', default: '2' },
     minutes: { type: 'string', default: '150' },
@@ -179,7 +182,9 @@ async function judgeFiles(
         verdicts.set(id, { killedBy: undefined, how: 'no test reaches it' });
         return [];
       }
-      const known = file.cache.get(index, (verdict) => restsOn(verdict, id));
+      const known = file.cache.get(index, ({ tests, ...verdict }) =>
+        options.survivors && verdict.killedBy !== undefined ? tests : restsOn(verdict, id),
+      );
       if (known === undefined) return [job];
       verdicts.set(id, known);
       return [];

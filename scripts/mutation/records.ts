@@ -129,7 +129,7 @@ export class VerdictCache {
     this.#kept = { source: this.#kept.source, verdicts: {} };
   }
 
-  get(index: number, testsOf: (verdict: Verdict) => string): Verdict | undefined {
+  get(index: number, testsOf: (verdict: KeptVerdict) => string): Verdict | undefined {
     const verdict = this.#kept.verdicts[index];
     return verdict !== undefined && verdict.tests === testsOf(verdict) ? verdict : undefined;
   }
