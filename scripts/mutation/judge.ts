@@ -7,6 +7,7 @@ import type { InstrumentedFile, Job, TestRun } from './session-types.ts';
 export interface MutationRun {
   readonly root: string;
   readonly files: readonly InstrumentedFile[];
+  readonly modulesFolder: string;
   readonly concurrency: number;
   /** `quick`: survivors are not judged again with modules that are loaded with the mutant, and by the cheap tests only. */
   readonly care: 'full' | 'quick';
@@ -51,6 +52,7 @@ export async function findReach(mutationRun: MutationRun, tests: readonly string
   const plan: SessionPlan = {
     root: mutationRun.root,
     files: mutationRun.files,
+    modulesFolder: mutationRun.modulesFolder,
     testTimeoutMs: 30_000,
     task: { kind: 'baseline', tests },
   };
@@ -147,6 +149,7 @@ export async function judgeAll(
       const plan: SessionPlan = {
         root: mutationRun.root,
         files: mutationRun.files,
+        modulesFolder: mutationRun.modulesFolder,
         testTimeoutMs,
         task: { kind: 'mutants', jobs: left },
       };

@@ -15,7 +15,8 @@
  * Writes docs/reference/mutation.md.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cacheFolder } from '../cache-folder.ts';
@@ -130,6 +131,7 @@ async function runGroup(group: Group, paths: readonly string[]): Promise<void> {
   const mutationRun: MutationRun = {
     root,
     files: files.map(({ path, firstId }) => ({ path, firstId })),
+    modulesFolder: mkdtempSync(join(tmpdir(), 'mutation-modules-')),
     concurrency: Number(options.concurrency),
     care: options.quick ? 'quick' : 'full',
     ranks,
@@ -138,9 +140,13 @@ async function runGroup(group: Group, paths: readonly string[]): Promise<void> {
   };
   if (performance.now() >= untilMs) return say(`${group.name}: not begun, the time is over`);
   say(`${group.name}: ${nextId} mutants in ${files.length} files, ${tests.length} test files`);
-  const reach = await findReach(mutationRun, tests);
-  const verdicts = await judgeFiles(mutationRun, files, reach);
-  record(files, verdicts);
+  try {
+    const reach = await findReach(mutationRun, tests);
+    const verdicts = await judgeFiles(mutationRun, files, reach);
+    record(files, verdicts);
+  } finally {
+    rmSync(mutationRun.modulesFolder, { recursive: true, force: true });
+  }
 }
 
 async function judgeFiles(

@@ -38,7 +38,7 @@ export async function runVitest(plan: SessionPlan, silentMs: () => number, onLin
       await sleep(pollMs);
       // A pause of both processes (SIGSTOP, a suspended machine) does not count.
       waitedMs += Math.min(performance.now() - startedMs, 5 * pollMs);
-      take();
+      if (take()) return 'finished';
       if (waitedMs > silentMs()) return 'silent';
     }
     take();
@@ -48,15 +48,19 @@ export async function runVitest(plan: SessionPlan, silentMs: () => number, onLin
     rmSync(folder, { recursive: true, force: true });
   }
 
-  function take(): void {
-    if (!existsSync(report)) return;
+  /** Returns true after the last line. */
+  function take(): boolean {
+    if (!existsSync(report)) return false;
     const text = readFileSync(report, 'utf8');
     const whole = text.slice(0, text.lastIndexOf('\n') + 1);
     for (const line of whole.slice(read).split('\n')) {
       if (line === '') continue;
       waitedMs = 0;
-      onLine(JSON.parse(line) as Line);
+      const parsed = JSON.parse(line) as Line;
+      if (parsed.kind === 'end') return true;
+      onLine(parsed);
     }
     read = whole.length;
+    return false;
   }
 }

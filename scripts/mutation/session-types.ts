@@ -25,6 +25,8 @@ export interface Session {
   readonly root: string;
   readonly report: string;
   readonly files: readonly InstrumentedFile[];
+  /** Where the processes of a run share what they have made of the source files. Mutants have other numbers in another run. */
+  readonly modulesFolder: string;
   readonly testTimeoutMs: number;
   readonly task:
     | { readonly kind: 'baseline'; readonly tests: readonly string[] }
@@ -43,7 +45,9 @@ export type Line =
     }
   | { readonly kind: 'start'; readonly id: number }
   | { readonly kind: 'verdict'; readonly id: number; readonly killedBy: string | undefined; readonly how: string }
-  | { readonly kind: 'doubtful'; readonly id: number; readonly reason: string };
+  | { readonly kind: 'doubtful'; readonly id: number; readonly reason: string }
+  /** Nothing follows: the process need not be waited for. A test or a mutant may have left it busy. */
+  | { readonly kind: 'end' };
 
 declare global {
   /** Whether this mutant is active. Also counts it as reached. */

@@ -31,9 +31,12 @@ async function session(task: Session['task'], run: (run: TestRun) => FileResult)
     },
     forgetModules: () => void log.push('forget'),
   };
-  await runSession({ root: '/', report, files: [], testTimeoutMs: 1, task }, host);
+  await runSession({ root: '/', report, files: [], modulesFolder: '/', testTimeoutMs: 1, task }, host);
   const lines = readFileSync(report, 'utf8').trim().split('\n');
-  return { log, lines: lines.map((line) => JSON.parse(line) as Line).filter(({ kind }) => kind !== 'start') };
+  return {
+    log,
+    lines: lines.map((line) => JSON.parse(line) as Line).filter(({ kind }) => kind !== 'start' && kind !== 'end'),
+  };
 }
 
 const job = (id: number, reload = false): Job => ({

@@ -46,15 +46,16 @@ export async function runSession(session: Session, host: Host): Promise<void> {
 
   if (session.task.kind === 'baseline') {
     for (const file of session.task.tests) await measure(file);
-    return;
+  } else {
+    for (const job of session.task.jobs) {
+      report({ kind: 'start', id: job.id });
+      const line = await judge(job);
+      report(line);
+      // What follows would be judged in a state that cannot be trusted.
+      if (line.kind === 'doubtful') break;
+    }
   }
-  for (const job of session.task.jobs) {
-    report({ kind: 'start', id: job.id });
-    const line = await judge(job);
-    report(line);
-    // What follows would be judged in a state that cannot be trusted.
-    if (line.kind === 'doubtful') return;
-  }
+  report({ kind: 'end' });
 
   async function measure(file: string): Promise<void> {
     host.forgetModules();

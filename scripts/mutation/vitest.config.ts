@@ -29,8 +29,8 @@ const config: ViteUserConfig = defineConfig({
     include: ['packages/volume/src/quantity.test.ts'],
     watch: false,
     isolate: false,
-    // The same file has other numbers in another session.
-    fsModuleCache: false,
+    fsModuleCache: true,
+    fsModuleCachePath: session.modulesFolder,
     maxWorkers: 1,
     bail: session.task.kind === 'baseline' ? 0 : 1,
     testTimeout: session.testTimeoutMs,
