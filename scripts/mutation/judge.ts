@@ -9,7 +9,7 @@ export interface MutationRun {
   readonly files: readonly InstrumentedFile[];
   readonly modulesFolder: string;
   readonly concurrency: number;
-  /** `quick`: survivors are not judged again with modules that are loaded with the mutant, and by the cheap tests only. */
+  /** `quick`: by the cheap tests only; survivors are not judged again with modules that are loaded with the mutant, and a mutant that hung once counts as one. */
   readonly care: 'full' | 'quick';
   /** Test file -> which pattern of the group it is of. */
   readonly ranks: ReadonlyMap<string, number>;
@@ -181,6 +181,7 @@ export async function judgeAll(
       if (current !== undefined) {
         if (end !== 'silent') settle(current, { killedBy: 'process', how: 'crash' });
         else if (hung.has(current)) settle(current, { killedBy: 'process', how: 'hang' });
+        else if (mutationRun.care === 'quick') settle(current, { killedBy: undefined, how: 'hung once' });
         else hung.add(current);
       } else if (left.length === before && doubted.size === 0) throw new Error('vitest ended without a verdict');
     }

@@ -7,7 +7,7 @@
  * - `--fresh`: without the verdicts of earlier runs.
  * - `--survivors`: a mutant that an earlier run of this code killed counts as killed, although the test that killed it has changed since.
  *   For the time in which tests are written against the survivors.
- * - `--quick`: without the mutants that are listed as equivalent, and without a second look at survivors.
+ * - `--quick`: without the mutants that are listed as equivalent, and without a second look at survivors and at those that hang.
  * - `--concurrency=1`: one worker.
  * - `--minutes=150`: ends after that time. The verdicts are kept in the cache folder, so the next run goes on from there, and a
  *   file is recorded when all of its mutants are judged.
