@@ -155,6 +155,12 @@ async function judgeFiles(
   reach: Reach,
 ): Promise<ReadonlyMap<number, Verdict>> {
   const verdicts = new Map<number, Verdict>();
+  const settle = (id: number, file: MutatedFile, verdict: Verdict) => {
+    verdicts.set(id, verdict);
+    const mutant = file.mutants[id - file.firstId]!;
+    if (verdict.killedBy === undefined && !isEquivalent(equivalents, file, mutant))
+      say(`${file.path}:${survivorText(mutant)} (${verdict.how})`);
+  };
   const owners = new Map<number, readonly [MutatedFile, number]>();
   const hashes = new Map<string, string>();
   const equivalents = readEquivalents();
@@ -185,14 +191,14 @@ async function judgeFiles(
       }
       const job = jobFor(id, file.path, reach);
       if (job === undefined) {
-        verdicts.set(id, { killedBy: undefined, how: 'no test reaches it' });
+        settle(id, file, { killedBy: undefined, how: 'no test reaches it' });
         return [];
       }
       const known = file.cache.get(index, ({ tests, ...verdict }) =>
         options.survivors && verdict.killedBy !== undefined ? tests : restsOn(verdict, id),
       );
       if (known === undefined) return [job];
-      verdicts.set(id, known);
+      settle(id, file, known);
       return [];
     }),
   );
@@ -201,7 +207,7 @@ async function judgeFiles(
   let count = 0;
   await judgeAll(mutationRun, jobs, (id, verdict) => {
     const [file, index] = owners.get(id)!;
-    verdicts.set(id, verdict);
+    settle(id, file, verdict);
     // A survivor of one look is no verdict to keep.
     if (verdict.killedBy !== undefined || !options.quick) {
       file.cache.set(index, verdict, restsOn(verdict, id));
@@ -228,9 +234,6 @@ function record(files: readonly MutatedFile[], verdicts: ReadonlyMap<number, Ver
     }
     const alive = mutants.filter(({ index }) => verdicts.get(firstId + index)?.killedBy === undefined);
     const survivors = alive.filter((mutant) => !isEquivalent(equivalents, { path, source }, mutant));
-    for (const { line, mutation, index } of survivors) {
-      say(`${path}:${line} ${mutation} (${verdicts.get(firstId + index)?.how})`);
-    }
     results[path] = {
       mutators: mutatorsVersion,
       source: hash(codeOf(path, source)),
