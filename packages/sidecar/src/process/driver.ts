@@ -7,13 +7,15 @@
  * label then. Here the measurements of calls are kept until the name is known, so one connection is enough.
  */
 import { connectCsi, createCallMetrics, getDriverName, probeForever } from '@csi-sidecars/csi';
-import type { CallMetrics, CsiConnection, ObservedCall } from '@csi-sidecars/csi';
+import type { CallMetrics, ConnectCsiOptions, CsiConnection, ObservedCall } from '@csi-sidecars/csi';
 import type { Clock, Logger, Metrics } from '@csi-sidecars/runtime';
 import { exitCodes, orExit } from './exit.ts';
 import type { ProgramHost } from './host.ts';
 
-export interface DriverOptions {
-  readonly address: string;
+export interface DriverOptions extends Pick<
+  ConnectCsiOptions,
+  'address' | 'connectTimeoutMs' | 'maxLoggedResponseBytes'
+> {
   readonly probeTimeoutMs: number;
   readonly nameTimeoutMs: number;
   /** csi-snapshotter asks for the name first. */
@@ -22,9 +24,6 @@ export interface DriverOptions {
   readonly nameExitCode?: number;
   /** Drivers that replace an in-tree plugin: their calls are distinguished by the metric label `migrated`. */
   readonly isMigrated?: (driverName: string) => boolean;
-  readonly maxLoggedResponseBytes?: number;
-  /** Time limit of connecting; default 30 s. Zero waits for ever. */
-  readonly connectTimeoutMs?: number;
 }
 
 export interface DriverDeps {
@@ -39,7 +38,6 @@ export interface DriverDeps {
 export interface Driver {
   readonly name: string;
   readonly channel: CsiConnection;
-  readonly callMetrics: CallMetrics;
   /** If the name was requested first, the driver has to be ready before further calls. */
   readonly whenReady: () => Promise<void>;
 }
@@ -50,20 +48,10 @@ const lostText = 'Lost connection to CSI driver, exiting';
 export async function connectDriver(deps: DriverDeps, options: DriverOptions): Promise<Driver> {
   const { clock, log, signal } = deps;
   const early = earlyCalls();
-  const limit = options.connectTimeoutMs;
   const channel = await orExit('Failed to connect to CSI driver', () =>
-    connectCsi(
-      { clock, log, metrics: early },
-      {
-        address: options.address,
-        lossPolicy: 'end',
-        signal,
-        maxLoggedResponseBytes: options.maxLoggedResponseBytes ?? 0,
-        ...(limit === undefined ? {} : { connectTimeoutMs: limit }),
-      },
-    ),
+    connectCsi({ clock, log, metrics: early }, { ...options, lossPolicy: 'end', signal }),
   );
-  channel.lost.addEventListener('abort', deps.onLost, { once: true });
+  channel.lost.addEventListener('abort', deps.onLost);
   try {
     return await getToKnow(deps, { channel, early }, options);
   } catch (error) {
@@ -92,10 +80,10 @@ async function getToKnow(
   const isMigrated = options.isMigrated?.(name) === true;
   const callMetrics = createCallMetrics(metrics, { labelNames: isMigrated ? ['migrated'] : [] });
   // For a migrated driver upstream replaces its first set of metrics, with all that it holds.
-  early.settle(callMetrics, isMigrated ? 'dropped' : 'kept');
+  early.settle(callMetrics, { areKept: !isMigrated });
   callMetrics.setDriverName(name);
   const whenReady = (): Promise<void> => (order === 'nameFirst' ? beReady() : Promise.resolve());
-  return { name, channel, callMetrics, whenReady };
+  return { name, channel, whenReady };
 }
 
 export interface LossDeps {
@@ -118,7 +106,7 @@ export function endWithDriver({ log, host, cutShort }: LossDeps): void {
 
 interface EarlyCalls extends Pick<CallMetrics, 'record'> {
   /** From this call on, measurements go to the target. Earlier ones are passed on or dropped. */
-  readonly settle: (target: CallMetrics, earlier: 'kept' | 'dropped') => void;
+  readonly settle: (target: CallMetrics, earlier: { readonly areKept: boolean }) => void;
 }
 
 /** The calls that were made before their labels are known. */
@@ -130,9 +118,9 @@ function earlyCalls(): EarlyCalls {
       if (target) target.record(call);
       else calls.push(call);
     },
-    settle: (metrics, earlier) => {
+    settle: (metrics, { areKept }) => {
       target = metrics;
-      if (earlier === 'kept') for (const call of calls) metrics.record(call);
+      if (areKept) for (const call of calls) metrics.record(call);
     },
   };
 }

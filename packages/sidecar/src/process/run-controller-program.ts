@@ -99,10 +99,10 @@ export function runControllerProgram<V extends ControllerValues, G extends strin
   program: ProgramFlags<V, G | ControllerGate>,
   body: ControllerBody<V, G | ControllerGate, Opened>,
 ): Promise<number> {
-  return runProgram(deps, { program, start: body.start }, async (started) => {
+  return runProgram(deps, { program, start: body.start }, (started) => {
     const cut = Promise.withResolvers<number>();
     const run = { ...deps, program, body, started, cutShort: cut.resolve };
-    return await Promise.race([cut.promise, runStarted(run)]);
+    return Promise.race([cut.promise, runStarted(run)]);
   });
 }
 
@@ -152,7 +152,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
 
   const diagnostics = scraped && stack.use(await listen(run, scraped, address));
   let elector: LeaderElector | undefined;
-  if (values['leader-election'] && values['http-endpoint'] !== '') {
+  if (values['leader-election'] && address === values['http-endpoint']) {
     // The route exists before the election: a liveness probe that gets 404 would end a replica that has just started.
     diagnostics?.add(leaderHealthRoute(() => elector?.isHealthy ?? true));
   }
@@ -194,6 +194,6 @@ function listen<V extends ControllerValues, G extends string, Opened>(
           routes: values['enable-pprof'] === true ? profilingRoutes({ clock, argv: [argv0, ...args] }) : [],
         },
       ),
-    body.httpExitCode ?? exitCodes.failure,
+    body.httpExitCode,
   );
 }

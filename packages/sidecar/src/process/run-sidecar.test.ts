@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A whole sidecar over a real driver socket and a real HTTP port, with an API server in memory and virtual time. */
 import { type LeadingWork, type Lease, events, leases } from '@csi-sidecars/runtime';
-import { settle } from '@csi-sidecars/runtime/testing';
+import { settle, until } from '@csi-sidecars/runtime/testing';
 import { type Handlers, csiError } from '@csi-sidecars/csi/testing';
 import { describe, expect, it, vi } from 'vitest';
 import {
@@ -12,7 +12,10 @@ import {
   runOverDriver,
 } from '../../testing/index.ts';
 import { type SampleGate, type SampleValues, sampleProgram } from '../../testing/sample-program.ts';
+import { stringFlag } from '../flags/flag.ts';
 import { ExitError } from './exit.ts';
+import type { ApiOptions, ProgramHost } from './host.ts';
+import type { ProgramDeps } from './run-controller-program.ts';
 import { type SidecarBody, type SidecarContext, runSidecar } from './run-sidecar.ts';
 
 type Body = SidecarBody<SampleValues, SampleGate>;
@@ -41,6 +44,9 @@ async function run(
     readonly body?: Partial<Body>;
     readonly work?: LeadingWork;
     readonly lease?: Lease['spec'];
+    readonly program?: typeof sampleProgram;
+    /** In the place of the host's own. */
+    readonly connectApi?: (host: FakeHost) => ProgramHost['connectApi'];
   },
 ): Promise<Running> {
   const working = Promise.withResolvers<Context & { readonly port: number }>();
@@ -55,7 +61,10 @@ async function run(
     }),
     ...options.body,
   };
-  const running = await runOverDriver((deps) => runSidecar(deps, sampleProgram, body), {
+  const { program = sampleProgram, connectApi = (host) => host.connectApi } = options;
+  const inHost = ({ host, lifecycle }: ProgramDeps) =>
+    runSidecar({ host: { ...host, connectApi: connectApi(host as FakeHost) }, lifecycle }, program, body);
+  const running = await runOverDriver(inHost, {
     ...options,
     handlers: { ...healthy, ...options.handlers },
     seed: options.lease === undefined ? [] : [aLease(options.lease)],
@@ -83,13 +92,23 @@ function leaseOf(host: FakeHost, namespace = 'default') {
 
 describe('the way to the work', () => {
   it('given a driver and no election, then the work runs, is stopped in order, and the exit code is 0', async () => {
-    await using sidecar = await run({});
-    const { name, started } = await sidecar.working;
+    await using sidecar = await run({ args: ['-v=2'] });
+    const { name, started, channel } = await sidecar.working;
     expect([name, started.values.timeout, sidecar.host.onSignal()]).toEqual([driverName, 15_000, 'drain']);
     sidecar.host.stop();
     expect(await sidecar.code).toBe(0);
     expect([sidecar.host.connections(), sidecar.host.server.requests]).toEqual([0, []]);
+    await expect(channel.call('/csi.v1.Identity/Probe', {}, { timeoutMs: 1000 })).rejects.toThrow('code = Canceled');
+    expect(sidecar.host.logged()).toContain('"CSI driver name" driver="a.example.com"\n');
     expect(sidecar.host.logged()).not.toMatch(/^E/m);
+  });
+
+  it('given work that ends by itself, then the exit code is 0, but 1 when it held a lease', async () => {
+    const work = async (): Promise<void> => undefined;
+    await using alone = await run({ work });
+    expect([await alone.code, alone.host.server.requests]).toEqual([0, []]);
+    await using leading = await run({ work, args: ['--leader-election'] });
+    expect([await leading.code, leaseOf(leading.host)?.spec?.holderIdentity]).toEqual([1, '']);
   });
 
   it('given ReleaseLeaderElectionOnExit=false, then a signal ends the process at once', async () => {
@@ -139,7 +158,9 @@ describe('the way to the work', () => {
       prepare: () => Promise.reject(new Error('not reached')),
     };
     expect(await runSidecar(deps, sampleProgram, body)).toBe(1);
-    expect(host.logged()).toContain('err="unable to load in-cluster configuration"');
+    expect(host.logged()).toMatch(
+      /^E.*"Failed to create a Kubernetes client" err="unable to load in-cluster configuration"$/m,
+    );
   });
 
   it('given a command line that is refused, or a preparation that fails, then the program ends with its exit code and its text', async () => {
@@ -154,17 +175,84 @@ describe('the way to the work', () => {
     }
   });
 
-  it('given a program that asks for the name first, then it answers HTTP before the driver is ready', async () => {
-    const ready = Promise.withResolvers<{ readonly ready?: { readonly value: boolean } }>();
+  it('given a program that asks for the name first, then it answers HTTP before the driver is ready, and works after that', async () => {
+    const ready = Promise.withResolvers<void>();
+    const order: string[] = [];
     await using sidecar = await run({
       args: ['--http-endpoint=127.0.0.1:0'],
-      handlers: { '/csi.v1.Identity/Probe': () => ready.promise },
+      handlers: {
+        '/csi.v1.Identity/Probe': async () => {
+          await ready.promise;
+          order.push('ready');
+          return {};
+        },
+      },
+      work: async () => void order.push('work'),
       body: { driver: () => ({ probeTimeoutMs: 60_000, nameTimeoutMs: 1000, order: 'nameFirst' }) },
     });
     await vi.waitUntil(() => sidecar.host.logged().includes('"ServeMux listening"'));
-    ready.resolve({});
-    await sidecar.working;
+    ready.resolve();
+    expect([await sidecar.code, order]).toEqual([0, ['ready', 'work']]);
   });
+});
+
+describe('the clients of the API', () => {
+  const withMaster = { ...sampleProgram, flags: { ...sampleProgram.flags, master: stringFlag('', 'API server URL.') } };
+  it.each<readonly [string, Parameters<typeof run>[0], Partial<ApiOptions>]>([
+    ['nothing else', {}, {}],
+    [
+      'an address of the server',
+      { program: withMaster, args: ['--master=http://server'] },
+      { master: 'http://server' },
+    ],
+    [
+      'a kubeconfig of its own',
+      { body: { kubeconfig: (values, env) => `${env['FOLDER']}${values.kubeconfig}` }, env: { FOLDER: '/folder' } },
+      { kubeconfig: '/folder/kubeconfig' },
+    ],
+    ['request metrics', { body: { requestMetrics: true } }, {}],
+  ])(
+    'given their flags and %s, then the clients of the work and of the lease are made from them',
+    async (_, options, expected) => {
+      const asked: ApiOptions[] = [];
+      const args = ['--leader-election', '--kubeconfig=/kubeconfig', '--kube-api-qps=7', '--kube-api-burst=8'];
+      await using sidecar = await run({
+        ...options,
+        args: [...args, ...(options.args ?? [])],
+        connectApi: (host) => (each) => {
+          asked.push(each);
+          return host.connectApi(each);
+        },
+      });
+      const { log, metrics } = await sidecar.working;
+      const given = { program: 'csi-sample', kubeconfig: '/kubeconfig', master: '', qps: 7, burst: 8, log };
+      const all = { ...given, ...expected };
+      expect(asked).toEqual([options.body?.requestMetrics ? { ...all, metrics } : all, all]);
+    },
+  );
+
+  it.each([[true], [false]])(
+    'given another rate limit and request metrics: %s, then the other client has them',
+    async (counted) => {
+      const asked: unknown[] = [];
+      await using sidecar = await run({
+        body: counted ? { requestMetrics: true } : {},
+        connectApi: (host) => async (options) => {
+          const api = await host.connectApi(options);
+          return {
+            ...api,
+            clientWith: (limits) => {
+              asked.push(limits);
+              return api.clientWith(limits);
+            },
+          };
+        },
+      });
+      const { withLimit, log } = await sidecar.working;
+      withLimit({ qps: 1, burst: 2 });
+      expect(asked).toEqual([{ qps: 1, burst: 2, logger: log, counted }]);
+    },
+  );
 });
 
 describe('losing the driver', () => {
@@ -246,7 +334,15 @@ describe('the HTTP endpoint', () => {
     await using sidecar = await run({ args: [...args, '--enable-pprof'] });
     const { port } = await sidecar.working;
     expect(await (await get(port, '/debug/pprof/')).text()).toContain('profile');
-    expect((await (await get(port, '/debug/pprof/cmdline')).text()).split('\0')).toContain('--enable-pprof');
+    const { argv0, args: given, clock } = sidecar.host;
+    expect((await (await get(port, '/debug/pprof/cmdline')).text()).split('\0')).toEqual([argv0, ...given]);
+    let status = 0;
+    void get(port, '/debug/pprof/heap?seconds=60').then((response) => (status = response.status));
+    await until(async () => {
+      await clock.advance(1000);
+      return status !== 0;
+    });
+    expect(status).toBe(200);
   });
 
   it("given an address that is taken, then the program's exit code", async () => {
@@ -275,6 +371,7 @@ describe('the election', () => {
     });
     const health = await get(port, '/healthz/leader-election');
     expect([health.status, await health.text()]).toEqual([200, 'ok']);
+    expect(await (await get(port, '/metrics')).text()).toMatch(/^leader_election_master_status\{.*\} 1$/m);
     sidecar.host.stop();
     expect(await sidecar.code).toBe(0);
     expect(leaseOf(sidecar.host, 'ns')?.spec?.holderIdentity).toBe('');
@@ -289,6 +386,25 @@ describe('the election', () => {
       ['ns', 'LeaderElection', 'pod-1 stopped leading', { component: 'external-attacher-leader-a.example.com/pod-1' }],
     ]);
     expect(sidecar.host.connections()).toBe(0);
+  });
+
+  it('given a program that serves its own metrics only, then those of the election are not among them, and its health is served', async () => {
+    const args = ['--leader-election', '--http-endpoint=127.0.0.1:0'];
+    await using sidecar = await run({ args, body: { servedMetrics: 'own' } });
+    const { port } = await sidecar.working;
+    expect(await (await get(port, '/metrics')).text()).not.toContain('leader_election');
+    sidecar.host.clock.suspend(35_001);
+    expect((await get(port, '/healthz/leader-election')).status).toBe(500);
+  });
+
+  it('given a configuration that cannot reach the cluster of the lease, then it ends with 1', async () => {
+    await using sidecar = await run({
+      args: ['--leader-election'],
+      connectApi: (host) => (options) =>
+        host.connections() === 0 ? host.connectApi(options) : Promise.reject(new Error('no such file')),
+    });
+    expect(await sidecar.code).toBe(1);
+    expect(sidecar.host.logged()).toMatch(/^E.*"Failed to create leaderelection client" err="no such file"$/m);
   });
 
   it('given a driver that returns its capabilities slowly, then the health path of the election is served already', async () => {
@@ -360,6 +476,7 @@ describe('the election', () => {
   it('given durations that contradict each other, then it ends with 2, as a panic does', async () => {
     await using sidecar = await run({ args: ['--leader-election', '--leader-election-retry-period=9s'] });
     expect(await sidecar.code).toBe(2);
+    expect(sidecar.host.logged()).toContain('"Invalid leader election configuration" err="');
     expect(sidecar.host.logged()).toContain('renewDeadline must be greater than retryPeriod*JitterFactor');
   });
 
@@ -369,9 +486,12 @@ describe('the election', () => {
     expect(leaseOf(environment.host, 'from-env')).toBeDefined();
   });
 
-  it('given work that fails, then the defect is not swallowed', async () => {
-    await using sidecar = await run({ work: () => Promise.reject(new TypeError('defect')) });
-    await expect(sidecar.code).rejects.toThrow('defect');
-    expect(sidecar.host.connections()).toBe(0);
-  });
+  it.each([[[]], [['--leader-election']]])(
+    'given work that fails and the flags %j, then the defect is not swallowed',
+    async (args) => {
+      await using sidecar = await run({ args, work: () => Promise.reject(new TypeError('defect')) });
+      await expect(sidecar.code).rejects.toThrow('defect');
+      expect(sidecar.host.connections()).toBe(0);
+    },
+  );
 });

@@ -42,7 +42,7 @@ export function runSidecar<V extends SidecarValues, G extends string>(
     },
     prepare: async (context, driver) => {
       await driver.whenReady();
-      return await body.prepare({ ...context, ...driver });
+      return body.prepare({ ...context, ...driver });
     },
   });
 }

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeHost } from '../../testing/index.ts';
 import { sampleProgram } from '../../testing/sample-program.ts';
+import { loggingFlags } from '../programs/shared-flags.ts';
 import { type StartOptions, start } from './start.ts';
 
 async function started(args: readonly string[], options?: StartOptions) {
@@ -24,11 +25,14 @@ describe('arguments that are ignored', () => {
     ]);
   });
 
-  it("given pflag's syntax, then a warning names the words between the flags", async () => {
-    const host = fakeHost({ args: ['one', '--timeout=1m', 'two'] });
-    const result = await start(host, { ...sampleProgram, syntax: 'pflag' });
+  it.each([
+    ['pflag', ['one', '--timeout=1m', 'two'], '["one","two"]'],
+    ['mixed', ['--timeout=1m', 'one'], '["one"]'],
+  ] as const)('given the syntax %s, then a warning names the words between the flags', async (syntax, args, words) => {
+    const host = fakeHost({ args });
+    const result = await start(host, { ...sampleProgram, syntax });
     expect(warnings({ host, result, code: undefined })).toEqual([
-      '"Ignoring arguments that are not flags" arguments=["one","two"]',
+      `"Ignoring arguments that are not flags" arguments=${words}`,
     ]);
   });
 
@@ -89,12 +93,24 @@ describe('a command line that ends the program', () => {
     expect((await started(args, { gateExitCode: 255 })).code).toBe(255);
   });
 
-  it('given a program that checks gates last, then --version and a wrong pair of addresses take precedence over an unknown gate', async () => {
-    const options = { order: ['version', 'endpoints', 'gates'] } as const;
-    const args = ['--feature-gates=NoSuchGate=true'];
-    expect((await started([...args, '--version'], options)).code).toBe(0);
-    const both = await started([...args, '--metrics-address=:1', '--http-endpoint=:2'], options);
-    expect(both.host.logged()).toContain('Only one of `--metrics-address` and `--http-endpoint` can be set');
+  const gate = ['--feature-gates=NoSuchGate=true', '"Failed to set feature gates"'] as const;
+  const version = ['--version', '/program v1.2.3'] as const;
+  const addresses = ['--metrics-address=:1 --http-endpoint=:2', 'Only one of `--metrics-address`'] as const;
+  it.each<readonly [StartOptions['order'], readonly [string, string], readonly [string, string]]>([
+    [undefined, gate, version],
+    [undefined, version, addresses],
+    [['version', 'endpoints', 'gates'], version, gate],
+    [['version', 'endpoints', 'gates'], addresses, gate],
+    [['version', 'gates', 'endpoints'], version, gate],
+    [['version', 'gates', 'endpoints'], gate, addresses],
+    [['endpoints', 'version', 'gates'], addresses, version],
+    [[], gate, addresses],
+  ])('given the order %j, then of %j and %j the first counts', async (order, [first, text], [second]) => {
+    const { host, code } = await started([first, second].join(' ').split(' '), order && { order });
+    expect([code, host.printed() + host.logged()]).toEqual([
+      first === '--version' ? 0 : 1,
+      expect.stringContaining(text),
+    ]);
   });
 
   it('given both addresses, then one error line, exit 1', async () => {
@@ -115,16 +131,27 @@ describe('a command line that starts the program', () => {
     expect(host.logged()).toMatch(/^I\d{4} .* {6}7 csi-sample:0\] "Version" version="v1\.2\.3"\n$/);
   });
 
+  it('given a program that omits the line with its version, then nothing is logged', async () => {
+    const { host, result } = await started(['--metrics-address=:1'], { versionLine: 'omitted' });
+    expect([result.kind, host.logged()]).toEqual(['started', '']);
+  });
+
   it('given gates, then they hold, and finished ones are warned about', async () => {
     const args = ['--feature-gates=ReleaseLeaderElectionOnExit=false', '--feature-gates=Finished=false'];
     const { host, result } = await started(args);
     expect(result).toMatchObject({
       gates: { ReleaseLeaderElectionOnExit: false, Finished: false },
+      given: new Set(['feature-gates']),
       givenGates: new Set(['ReleaseLeaderElectionOnExit', 'Finished']),
     });
     expect(host.logged()).toContain(
       '"Warning: setting GA feature gate. It will be removed in a future release." featureGate="Finished" value=false\n',
     );
+  });
+
+  it('given a program without gates, then it starts', async () => {
+    const result = await start(fakeHost(), { name: 'csi-sample', syntax: 'go', gates: {}, flags: loggingFlags });
+    expect(result).toMatchObject({ kind: 'started', gates: {}, givenGates: new Set() });
   });
 
   it('given the JSON format, then every line is an object', async () => {

@@ -4,7 +4,7 @@
  * differs between upstream's programs and decides which of several mistakes is reported.
  */
 import type { Logger } from '@csi-sidecars/runtime';
-import { goQuote, type LineWriter, type LoggerOptions, openLog, type OpenLog } from '@csi-sidecars/runtime/internal';
+import { type LineWriter, type LoggerOptions, openLog, type OpenLog } from '@csi-sidecars/runtime/internal';
 import type { GateSettings } from '../flags/flag.ts';
 import { resolveGates } from '../flags/gates.ts';
 import { type FlagSyntax, parseFlags } from '../flags/parse.ts';
@@ -82,20 +82,20 @@ export async function start<V extends StartValues, G extends string>(
   }
   const gates = resolveGates<G>(program.gates, values['feature-gates'] ?? {});
   for (const step of order) {
-    if (step === 'gates' && gates.kind === 'invalid') {
-      log.error(new Error(gates.message), 'Failed to set feature gates');
-      return ended(gateExitCode);
-    }
+    if (step === 'gates' && gates.kind === 'invalid') break;
     if (step === 'version' && values.version === true) {
       host.stdout(`${host.argv0} ${host.version}\n`);
       return ended(0);
     }
-    if (step === 'endpoints' && (values['http-endpoint'] ?? '') !== '' && (values['metrics-address'] ?? '') !== '') {
+    if (step === 'endpoints' && values['http-endpoint'] && values['metrics-address']) {
       log.error(undefined, 'Only one of `--metrics-address` and `--http-endpoint` can be set');
       return ended(exitCodes.failure);
     }
   }
-  if (gates.kind === 'invalid') throw new Error(`order without gates: ${goQuote(order.join())}`);
+  if (gates.kind === 'invalid') {
+    log.error(new Error(gates.message), 'Failed to set feature gates');
+    return ended(gateExitCode);
+  }
   // Upstream ignores them in silence: `--leader-election false` turns the election on, and hides every flag behind it.
   if (positionals.length > 0) log.warn(ignoredTexts[program.syntax], { arguments: positionals });
   for (const featureGate of gates.finished) {
