@@ -54,10 +54,10 @@ export function parseFloat64(text: string): Parsed<number> {
 }
 
 function parseHexadecimal(text: string): number | undefined {
-  const [, sign, whole = '', fraction = '', exponent = ''] = hexadecimal.exec(text) ?? [];
+  const [, sign, whole = '', fraction = '', exponent] = hexadecimal.exec(text) ?? [];
   const digits = (whole + fraction).replaceAll('_', '');
   if (digits === '') return undefined;
   const fractionDigits = fraction.replaceAll('_', '').length;
-  const scale = Number(exponent.replaceAll('_', '')) - 4 * fractionDigits;
+  const scale = Number(exponent!.replaceAll('_', '')) - 4 * fractionDigits;
   return (sign === '-' ? -1 : 1) * Number(`0x${digits}`) * 2 ** scale;
 }
