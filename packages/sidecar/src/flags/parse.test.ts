@@ -140,6 +140,11 @@ describe('the syntax of pflag', () => {
 });
 
 describe('values', () => {
+  it('given no flags, then maps and lists are empty', () => {
+    const { labels, gates, vmodule } = valuesOf(parse('go'));
+    expect([labels, gates, vmodule]).toEqual([{}, {}, []]);
+  });
+
   it('[common#63] given labels in two flags, then both are kept', () => {
     expect(valuesOf(parse('go', '--labels=a:b', '--labels=c:d')).labels).toEqual({ a: 'b', c: 'd' });
     expect(valuesOf(parse('pflag', '--labels', 'a:b,c:d')).labels).toEqual({ a: 'b', c: 'd' });

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { afterEach, expect, it } from 'vitest';
-import { boolFlag, durationFlag, stringFlag, verbosityFlag } from './flag.ts';
+import {
+  boolFlag,
+  durationFlag,
+  featureGatesFlag,
+  labelsFlag,
+  stringFlag,
+  verbosityFlag,
+  vmoduleFlag,
+} from './flag.ts';
 import { usageText } from './usage.ts';
 
 const original = process.stderr.columns;
@@ -37,6 +45,21 @@ it.each([undefined, 120, 500])(
     ]);
   },
 );
+
+it('given flags without a default, then none is shown', async () => {
+  const empty = {
+    gates: featureGatesFlag('gates'),
+    labels: labelsFlag('labels'),
+    pause: durationFlag(0, 'pause'),
+    vmodule: vmoduleFlag('patterns'),
+  };
+  expect((await usageText('/csi-sample', empty)).split('\n').slice(3)).toEqual([
+    '  --gates    mapStringBool  gates',
+    '  --labels   stringMap  labels',
+    '  --pause    duration  pause',
+    '  --vmodule  pattern=N,...  patterns',
+  ]);
+});
 
 it('given a narrow terminal, then the texts are broken to its width', async () => {
   setColumns(60);

@@ -16,13 +16,13 @@ export async function usageText(program: string, flags: Flags): Promise<string> 
     .help(false)
     .version(false)
     .wrap(Math.min(process.stderr.columns ?? widest, widest));
-  parser.updateStrings({ 'Options:': 'Flags:' });
   for (const name of Object.keys(flags).sort()) {
     const flag = flags[name]!;
     if (flag.hidden === true) continue;
     const kind = flag.type === '' ? 'boolean' : flag.type;
     const shownDefault = flag.defaultText === '' ? '' : ` (default ${flag.defaultText})`;
     parser.option(name, {
+      group: 'Flags:',
       describe: `${kind}  ${flag.deprecated === undefined ? '' : `DEPRECATED: ${flag.deprecated}. `}${flag.usage}${shownDefault}`,
     });
   }
