@@ -45,7 +45,7 @@ describe('json', () => {
   it('given derived loggers, levels above the verbosity and facts that JSON does not have, then they are handled as in the text format', () => {
     const { lines, log } = jsonLogger(2);
     const cycle: Record<string, unknown> = {};
-    cycle['self'] = cycle;
+    cycle['self\u0007'] = cycle;
     const derived = log.with({ driver: 'd', size: 2n ** 60n }).with({ claim: 'x' });
     derived.info(3, 'not shown');
     derived.info(2, 'm', { claim: 'y', secrets: { key: 'hidden' }, pv: { metadata: { name: 'pv-1' } } });
