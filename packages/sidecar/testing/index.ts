@@ -54,7 +54,14 @@ export interface GoVerdict {
   readonly rest?: readonly string[];
 }
 
-export function goVerdicts(): readonly GoVerdict[] {
+export interface GoResults {
+  readonly results: readonly GoVerdict[];
+  readonly usage: string;
+  /** Nanoseconds -> text. */
+  readonly durations: Readonly<Record<string, string>>;
+}
+
+export function goResults(): GoResults {
   const text = readFileSync(join(import.meta.dirname, 'go-flags/expected.json'), 'utf8');
-  return (JSON.parse(text) as { readonly results: readonly GoVerdict[] }).results;
+  return JSON.parse(text) as GoResults;
 }

@@ -67,6 +67,6 @@ export function jsonOf(value: unknown): string {
     });
     return text ?? 'null';
   } catch (cause) {
-    return goQuote(`<<not serialisable: ${String(cause)}>>`);
+    return JSON.stringify(`<<not serialisable: ${String(cause)}>>`);
   }
 }

@@ -16,9 +16,10 @@ export interface Flag<T> {
   readonly defaultText: string;
   readonly usage: string;
   /** The value of the flag without one (`--leader-election`); undefined when a value is mandatory. */
-  readonly impliedText: string | undefined;
-  /** `previous` is set when the flag occurred before: map flags accumulate, others ignore it. */
-  parse(text: string, previous: T | undefined): Parsed<T>;
+  readonly impliedText?: string;
+  /** `previous` is the value so far: maps and lists, which are empty by default, accumulate; others ignore it. */
+  parse(text: string, previous: T): Parsed<T>;
+  /** A letter that stands for the name: the name itself, as the usage text has it. */
   readonly shorthand?: string;
   readonly deprecated?: string;
   /** Neither the usage text nor the reference shows it. */
@@ -76,14 +77,13 @@ export function stringFlag(defaultValue: string, usage: string): Flag<string> {
     defaultValue,
     defaultText: defaultValue === '' ? '' : goQuote(defaultValue),
     usage,
-    impliedText: undefined,
     parse: (text) => valid(text),
   };
 }
 
 function numberFlag(facts: Pick<Flag<number>, 'type' | 'defaultValue' | 'usage' | 'parse'>): Flag<number> {
   const defaultText = facts.defaultValue === 0 ? '' : String(facts.defaultValue);
-  return { ...facts, defaultText, impliedText: undefined };
+  return { ...facts, defaultText };
 }
 
 export function intFlag(defaultValue: number, usage: string): Flag<number> {
@@ -116,7 +116,6 @@ export function durationFlag(defaultMs: number, usage: string): Flag<number> {
     defaultValue: defaultMs,
     defaultText: defaultMs === 0 ? '' : formatGoDuration(defaultMs),
     usage,
-    impliedText: undefined,
     parse: (text) => {
       const value = parseGoDuration(text);
       return value === undefined ? parseError : valid(value);
@@ -133,13 +132,12 @@ export function labelsFlag(usage: string): Flag<StringMap> {
     defaultValue: {},
     defaultText: '',
     usage,
-    impliedText: undefined,
     parse: (text, previous) => {
       const labels: Record<string, string> = { ...previous };
       for (const item of text.split(',')) {
         const parts = item.split(':');
         if (parts.length !== 2) return invalid(`malformed item in list of labels: ${item}`);
-        labels[parts[0] ?? ''] = parts[1] ?? '';
+        labels[parts[0]!] = parts[1]!;
       }
       return valid(labels);
     },
@@ -155,16 +153,15 @@ export function featureGatesFlag(usage: string): Flag<GateSettings> {
     defaultValue: {},
     defaultText: '',
     usage,
-    impliedText: undefined,
     parse: (text, previous) => {
       const gates: Record<string, boolean> = { ...previous };
       for (const pair of text.split(',')) {
         if (pair === '') continue;
-        const [name = '', setting] = pair.split(/=(.*)/s, 2).map((part) => part.trim());
+        const [name, setting] = pair.split(/=(.*)/s).map((part) => part.trim());
         if (setting === undefined) return invalid('malformed pair, expect string=bool');
         const value = parseGoBool(setting);
         if (value === undefined) return invalid(`invalid value of ${name}: ${setting}, err: ${badBool(setting)}`);
-        gates[name] = value;
+        gates[name!] = value;
       }
       return valid(gates);
     },
@@ -178,18 +175,17 @@ export function vmoduleFlag(usage: string): Flag<readonly string[]> {
     defaultValue: [],
     defaultText: '',
     usage,
-    impliedText: undefined,
     parse: (text, previous) => {
       const items = text.split(',').filter((item) => item !== '');
       for (const item of items) {
-        const [pattern = '', level = '', ...more] = item.split('=');
-        if (pattern === '' || level === '' || more.length > 0) {
+        const [pattern, level, ...more] = item.split('=');
+        if (!pattern || !level || more.length > 0) {
           return invalid(`${goQuote(item)} does not have the pattern=N format`);
         }
         const verbosity = parseVerbosity(level);
         if (!verbosity.ok) return invalid(`parsing verbosity in ${goQuote(item)}: ${verbosity.reason}`);
       }
-      return valid([...(previous ?? []), ...items]);
+      return valid([...previous, ...items]);
     },
   };
 }

@@ -51,7 +51,7 @@ export function gatesUsage(gates: Readonly<Record<string, Gate>>): string {
     AllBeta: { stage: 'BETA', defaultValue: false },
     ...gates,
   })
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, gate]) => `${name}=true|false (${gate.stage} - default=${gate.defaultValue})`);
+    .map(([name, gate]) => `${name}=true|false (${gate.stage} - default=${gate.defaultValue})`)
+    .sort();
   return `A set of key=value pairs that describe feature gates for alpha/experimental features. Options are:\n${options.join('\n')}`;
 }

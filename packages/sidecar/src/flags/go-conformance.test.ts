@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Compares our parsers with Go's on some hundred command lines (testing/go-flags). */
+/** Compares our parsers with Go's on some hundred command lines, and what they show (testing/go-flags). */
 import { describe, expect, it } from 'vitest';
-import { type GoVerdict, goVerdicts } from '../../testing/index.ts';
+import { goResults, type GoVerdict } from '../../testing/index.ts';
 import {
   type FlagsOf,
   type StringMap,
@@ -15,6 +15,8 @@ import {
   uintFlag,
   verbosityFlag,
 } from './flag.ts';
+import { formatGoDuration } from './go-duration.ts';
+import { goUsageText } from './go-usage.ts';
 import { type ParseResult, parseFlags } from './parse.ts';
 
 interface Values {
@@ -30,17 +32,19 @@ interface Values {
   readonly auto: boolean;
 }
 
+const go = goResults();
+
 const flags: FlagsOf<Values> = {
-  name: stringFlag('nobody', ''),
-  on: boolFlag(true, ''),
-  off: boolFlag(false, ''),
-  count: intFlag(-1, ''),
-  threads: uintFlag(10, ''),
-  qps: floatFlag(5, ''),
-  wait: durationFlag(90_000, ''),
-  labels: labelsFlag(''),
-  v: verbosityFlag(''),
-  auto: ignoredBoolFlag(''),
+  name: stringFlag('nobody', 'A name.'),
+  on: boolFlag(true, 'On by default.'),
+  off: boolFlag(false, 'Off by default.'),
+  count: intFlag(-1, 'An int.'),
+  threads: uintFlag(10, 'A uint.'),
+  qps: floatFlag(5, 'A float.'),
+  wait: durationFlag(90_000, 'A duration.'),
+  labels: labelsFlag('A list.'),
+  v: verbosityFlag('number for the log level verbosity'),
+  auto: ignoredBoolFlag('A boolean function.'),
 };
 
 type Comparable = Omit<GoVerdict, 'syntax' | 'args'>;
@@ -76,11 +80,20 @@ function expected({ error, help, values, given = [], rest = [] }: GoVerdict): Co
 }
 
 describe.each(['go', 'pflag'] as const)('syntax %s', (syntax) => {
-  const verdicts = goVerdicts().filter((one) => one.syntax === syntax);
+  const verdicts = go.results.filter((one) => one.syntax === syntax);
   it.each(verdicts.map((one) => [one.args, one] as const))(
     'given the command line %j, then it is read as by Go',
     (args, one) => {
       expect(comparable(parseFlags(flags, syntax, args))).toEqual(expected(one));
     },
   );
+});
+
+it("given --help, then the usage text is Go's, without hidden flags", async () => {
+  const hidden = { ...stringFlag('x', 'Not shown.'), hidden: true } as const;
+  expect(await goUsageText('program', { zone: hidden, ...flags, hidden })).toBe(go.usage);
+});
+
+it.each(Object.entries(go.durations))('given %s ns, then it is shown as %s', (nanoseconds, text) => {
+  expect(formatGoDuration(Number(nanoseconds) / 1e6)).toBe(text);
 });

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Go's duration syntax: `300ms`, `1.5h`, `1m30s`, `-2s`, `0`. A unit is mandatory but for zero. */
 
-const nanosecondsOf: Readonly<Record<string, bigint>> = {
-  ns: 1n,
-  us: 1_000n,
-  µs: 1_000n,
-  μs: 1_000n,
-  ms: 1_000_000n,
-  s: 1_000_000_000n,
-  m: 60_000_000_000n,
-  h: 3_600_000_000_000n,
-};
+const nanosecondsOf: ReadonlyMap<string | undefined, bigint> = new Map([
+  ['ns', 1n],
+  ['us', 1_000n],
+  ['µs', 1_000n],
+  ['μs', 1_000n],
+  ['ms', 1_000_000n],
+  ['s', 1_000_000_000n],
+  ['m', 60_000_000_000n],
+  ['h', 3_600_000_000_000n],
+]);
 
 const term = /(\d*)(?:\.(\d*))?([^\d.]+)/y;
 /** About 292 years. Only a negative duration can be that long, as is usual with 64 bits. */
@@ -25,10 +25,10 @@ export function parseGoDuration(text: string): number | undefined {
   let total = 0n;
   term.lastIndex = 0;
   while (term.lastIndex < terms.length) {
-    const [, whole = '', fraction = '', unit = ''] = term.exec(terms) ?? [];
-    const scale = Object.hasOwn(nanosecondsOf, unit) ? nanosecondsOf[unit] : undefined;
-    if (scale === undefined || whole + fraction === '') return undefined;
-    total += BigInt(whole) * scale + (BigInt(fraction) * scale) / 10n ** BigInt(fraction.length);
+    const [, whole, fraction = '', unit] = term.exec(terms) ?? [];
+    const scale = nanosecondsOf.get(unit);
+    if (scale === undefined || whole! + fraction === '') return undefined;
+    total += BigInt(whole!) * scale + (BigInt(fraction) * scale) / 10n ** BigInt(fraction.length);
     if (total > limit) return undefined;
   }
   if (total === limit && !negative) return undefined;
@@ -37,16 +37,15 @@ export function parseGoDuration(text: string): number | undefined {
 
 /** As Go prints it: `1m0s`, `1.5s`, `300ms`, `0s`. */
 export function formatGoDuration(milliseconds: number): string {
-  if (milliseconds === 0) return '0s';
-  const sign = milliseconds < 0 ? '-' : '';
-  const nanoseconds = Math.round(Math.abs(milliseconds) * 1e6);
-  if (nanoseconds < 1e3) return `${sign}${nanoseconds}ns`;
-  if (nanoseconds < 1e6) return `${sign}${nanoseconds / 1e3}µs`;
-  if (nanoseconds < 1e9) return `${sign}${nanoseconds / 1e6}ms`;
-  const seconds = nanoseconds / 1e9;
-  const hours = Math.floor(seconds / 3600);
-  const minutes = Math.floor((seconds % 3600) / 60);
-  const rest = Number((seconds - hours * 3600 - minutes * 60).toFixed(9));
-  if (hours > 0) return `${sign}${hours}h${minutes}m${rest}s`;
-  return minutes > 0 ? `${sign}${minutes}m${rest}s` : `${sign}${rest}s`;
+  if (milliseconds < 0) return `-${formatGoDuration(-milliseconds)}`;
+  const nanoseconds = Math.round(milliseconds * 1e6);
+  if (nanoseconds === 0) return '0s';
+  if (nanoseconds < 1e3) return `${nanoseconds}ns`;
+  if (nanoseconds < 1e6) return `${nanoseconds / 1e3}µs`;
+  if (nanoseconds < 1e9) return `${nanoseconds / 1e6}ms`;
+  const hours = Math.floor(nanoseconds / 3600e9);
+  const minutes = Math.floor(nanoseconds / 60e9) % 60;
+  const seconds = `${(nanoseconds % 60e9) / 1e9}s`;
+  if (hours > 0) return `${hours}h${minutes}m${seconds}`;
+  return minutes > 0 ? `${minutes}m${seconds}` : seconds;
 }

@@ -9,10 +9,9 @@ import type { Flag, Flags } from './flag.ts';
 const namedTypes: ReadonlySet<string> = new Set(['', 'string', 'int', 'uint', 'float', 'duration']);
 
 export async function goUsageText(program: string, flags: Flags): Promise<string> {
-  const entries = Object.entries(flags)
-    .filter(([, { hidden }]) => hidden !== true)
-    .sort(([a], [b]) => (a < b ? -1 : 1));
-  return `Usage of ${program}:\n${entries.map(([name, flag]) => entryText(name, flag)).join('')}`;
+  const names = Object.keys(flags).filter((name) => flags[name]!.hidden !== true);
+  const entries = names.sort().map((name) => entryText(name, flags[name]!));
+  return `Usage of ${program}:\n${entries.join('')}`;
 }
 
 function entryText(name: string, { type, usage, deprecated, defaultText }: Flag<unknown>): string {

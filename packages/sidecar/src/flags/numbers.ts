@@ -5,23 +5,22 @@ import { type Parsed, invalid, valid } from './parsed.ts';
 const syntax = invalid('parse error');
 const range = invalid('value out of range');
 
-const patterns: readonly (readonly [prefix: RegExp, digits: RegExp, base: number])[] = [
-  [/^0[xX]/, /^(?:_?[0-9a-fA-F])+$/, 16],
-  [/^0[bB]/, /^(?:_?[01])+$/, 2],
-  [/^0[oO]/, /^(?:_?[0-7])+$/, 8],
-  [/^0(?=.)/, /^(?:_?[0-7])+$/, 8],
-  [/^/, /^[0-9](?:_?[0-9])*$/, 10],
+const patterns: readonly (readonly [prefix: RegExp, digits: RegExp, ours: string])[] = [
+  [/^0[xX]/, /^(?:_?[0-9a-fA-F])+$/, '0x'],
+  [/^0[bB]/, /^(?:_?[01])+$/, '0b'],
+  [/^0[oO]/, /^(?:_?[0-7])+$/, '0o'],
+  [/^0(?=.)/, /^(?:_?[0-7])+$/, '0o'],
+  [/^/, /^[0-9](?:_?[0-9])*$/, ''],
 ];
 
 /** With a base prefix (0x, 0b, 0o, 0) or decimal, underscores between digits. */
 function parseNatural(text: string): bigint | undefined {
-  for (const [prefix, digits, base] of patterns) {
+  for (const [prefix, digits, ours] of patterns) {
     const found = prefix.exec(text);
     if (!found) continue;
     const rest = text.slice(found[0].length);
     if (!digits.test(rest)) return undefined;
-    const bare = rest.replaceAll('_', '');
-    return BigInt(base === 10 ? bare : `0${base === 16 ? 'x' : base === 2 ? 'b' : 'o'}${bare}`);
+    return BigInt(ours + rest.replaceAll('_', ''));
   }
   return undefined;
 }
@@ -54,10 +53,10 @@ export function parseFloat64(text: string): Parsed<number> {
 }
 
 function parseHexadecimal(text: string): number | undefined {
-  const [, sign, whole = '', fraction = '', exponent = ''] = hexadecimal.exec(text) ?? [];
+  const [, sign, whole = '', fraction = '', exponent] = hexadecimal.exec(text) ?? [];
   const digits = (whole + fraction).replaceAll('_', '');
   if (digits === '') return undefined;
   const fractionDigits = fraction.replaceAll('_', '').length;
-  const scale = Number(exponent.replaceAll('_', '')) - 4 * fractionDigits;
+  const scale = Number(exponent!.replaceAll('_', '')) - 4 * fractionDigits;
   return (sign === '-' ? -1 : 1) * Number(`0x${digits}`) * 2 ** scale;
 }

@@ -11,9 +11,9 @@ import {
   stringFlag,
   uintFlag,
   verbosityFlag,
+  vmoduleFlag,
 } from './flag.ts';
-import { resolveGates } from './gates.ts';
-import { formatGoDuration, parseGoDuration } from './go-duration.ts';
+import { parseGoDuration } from './go-duration.ts';
 import { parseFlags } from './parse.ts';
 import type { FlagSyntax, ParseResult } from './parse.ts';
 
@@ -28,6 +28,7 @@ const flags = {
   qps: floatFlag(5, 'rate'),
   labels: labelsFlag('labels'),
   gates: featureGatesFlag('gates'),
+  vmodule: vmoduleFlag('patterns'),
 };
 
 interface Values {
@@ -41,6 +42,7 @@ interface Values {
   readonly qps: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly gates: Readonly<Record<string, boolean>>;
+  readonly vmodule: readonly string[];
 }
 
 const parse = (syntax: FlagSyntax, ...args: string[]): ParseResult<Values> => parseFlags<Values>(flags, syntax, args);
@@ -138,6 +140,11 @@ describe('the syntax of pflag', () => {
 });
 
 describe('values', () => {
+  it('given no flags, then maps and lists are empty', () => {
+    const { labels, gates, vmodule } = valuesOf(parse('go'));
+    expect([labels, gates, vmodule]).toEqual([{}, {}, []]);
+  });
+
   it('[common#63] given labels in two flags, then both are kept', () => {
     expect(valuesOf(parse('go', '--labels=a:b', '--labels=c:d')).labels).toEqual({ a: 'b', c: 'd' });
     expect(valuesOf(parse('pflag', '--labels', 'a:b,c:d')).labels).toEqual({ a: 'b', c: 'd' });
@@ -165,14 +172,6 @@ describe('values', () => {
       ['s', undefined],
     ];
     expect(cases.map(([text]) => [text, parseGoDuration(text)])).toEqual(cases);
-    expect([0, 10_000, 300_000, 1_500, 250, 5_400_000].map(formatGoDuration)).toEqual([
-      '0s',
-      '10s',
-      '5m0s',
-      '1.5s',
-      '250ms',
-      '1h30m0s',
-    ]);
   });
 
   it("given numbers, then base prefixes and decimal fractions are Go's", () => {
@@ -190,22 +189,52 @@ describe('values', () => {
     expect(messageOf(parse('go', '--procs=maybe'))).toContain('invalid boolean value');
   });
 
-  it('given gates, then repeated flags accumulate, groups apply and unknown names are refused', () => {
-    const { gates } = valuesOf(parse('go', '--gates=A=true,B=false', '--gates=C=true'));
-    expect(gates).toEqual({ A: true, B: false, C: true });
-    const known = {
-      A: { stage: 'ALPHA', defaultValue: false },
-      B: { stage: 'BETA', defaultValue: true },
-      C: { stage: 'ALPHA', defaultValue: false },
-    } as const;
-    expect(resolveGates(known, { AllAlpha: true, C: false })).toMatchObject({
-      enabled: { A: true, B: true, C: false },
+  it('given gates in two flags, then both are kept, spaces and empty items are left out', () => {
+    expect(valuesOf(parse('go', '--gates=A=true,,B=f', '--gates= C = 1 ,')).gates).toEqual({
+      A: true,
+      B: false,
+      C: true,
     });
-    expect(resolveGates(known, { D: true })).toEqual({ kind: 'invalid', message: 'unrecognized feature gate: D' });
-    expect(resolveGates({ Old: { stage: 'GA', defaultValue: true } }, { Old: false, WatchList: true })).toMatchObject({
-      enabled: { Old: false },
-      finished: ['Old'],
-    });
-    expect(messageOf(parse('go', '--gates=A'))).toContain('malformed pair, expect string=bool');
+  });
+
+  it('given patterns in two flags, then all are kept', () => {
+    expect(valuesOf(parse('go', '--vmodule=a=1,,b*=2', '--vmodule=c=3')).vmodule).toEqual(['a=1', 'b*=2', 'c=3']);
+  });
+
+  it.each([
+    ['gates', 'A', 'malformed pair, expect string=bool'],
+    ['gates', 'A=true, B = no=x ', 'invalid value of B: no=x, err: strconv.ParseBool: parsing "no=x": invalid syntax'],
+    ...['a', '=1', 'a=', 'a=1=2'].map(
+      (item) => ['vmodule', item, `"${item}" does not have the pattern=N format`] as const,
+    ),
+    ['vmodule', 'a=1,b=x', 'parsing verbosity in "b=x": strconv.ParseUint: parsing "x": invalid syntax'],
+    [
+      'vmodule',
+      'a=2147483648',
+      'parsing verbosity in "a=2147483648": strconv.ParseUint: parsing "2147483648": value out of range',
+    ],
+  ] as const)('given --%s=%s, then it is refused: %s', (name, text, reason) => {
+    expect(flags[name].parse(text, flags[name].defaultValue as never)).toEqual({ ok: false, reason });
+    expect(messageOf(parse('go', `--${name}=${text}`))).toBe(`invalid value "${text}" for flag -${name}: ${reason}`);
+  });
+});
+
+describe('the syntax that mixes both', () => {
+  it('given a long name with one dash or two, or a shorthand, then the value is the same', () => {
+    const args = ['-name=x', '-election', 'word', '-timeout', '5s', '-v4', '--name', '-name'];
+    const result = parse('mixed', ...args);
+    expect(valuesOf(result)).toMatchObject({ name: '-name', election: true, timeout: 5_000, v: 4 });
+    expect(result).toMatchObject({ positionals: ['word'] });
+  });
+
+  it.each([
+    ['-nosuch=1', "unknown shorthand flag: 'n' in -nosuch=1"],
+    ['-toString', "unknown shorthand flag: 't' in -toString"],
+    ['---name=x', 'bad flag syntax: ---name=x'],
+    ['--nosuch', 'unknown flag: --nosuch'],
+    ['-name', 'flag needs an argument: --name'],
+    ['-v', "flag needs an argument: 'v' in -v"],
+  ])('given %s, then it is refused: %s', (word, message) => {
+    expect(messageOf(parse('mixed', word))).toBe(message);
   });
 });

@@ -38,16 +38,14 @@ export function parseFlags<V extends object>(
   const flags: Flags = declared;
   const cut: WordSyntax = syntax === 'go' ? 'go' : 'pflag';
   const written = (word: string): string => (syntax === 'mixed' ? withTwoDashes(flags, word) : word);
-  const byShorthand = new Map(
-    Object.entries(flags).flatMap(([name, flag]) => (flag.shorthand ? [[flag.shorthand, name]] : [])),
-  );
+  const byShorthand = new Map(Object.entries(flags).map(([name, { shorthand }]) => [shorthand, name]));
   const values: Record<string, unknown> = {};
   for (const [name, flag] of Object.entries(flags)) values[name] = flag.defaultValue;
   const given = new Set<string>();
   const positionals: string[] = [];
 
   for (let index = 0; index < args.length; index++) {
-    const token = tokenise(written(args[index] ?? ''), cut);
+    const token = tokenise(written(args[index]!), cut);
     if (token.kind === 'end') {
       positionals.push(...args.slice(index + 1));
       break;
@@ -71,19 +69,19 @@ export function parseFlags<V extends object>(
       text = args[index];
       if (text === undefined) return { kind: 'invalid', message: `flag needs an argument: ${found.shown}` };
     }
-    const parsed = flag.parse(text, given.has(found.name) ? values[found.name] : undefined);
+    given.add(found.name);
+    const parsed = flag.parse(text, values[found.name]);
     if (!parsed.ok)
       return { kind: 'invalid', message: invalidValue({ flag, name: found.name, text }, cut, parsed.reason) };
     values[found.name] = parsed.value;
-    given.add(found.name);
   }
   return { kind: 'parsed', values: values as V, given, positionals };
 }
 
 /** A single dash is doubled where a long name stands behind it. Everything else is a shorthand, or an error. */
 function withTwoDashes(flags: Flags, word: string): string {
-  const [, name = ''] = /^-([^-=][^=]+)/.exec(word) ?? [];
-  return Object.hasOwn(flags, name) ? `-${word}` : word;
+  const found = /^-([^-=][^=]+)/.exec(word);
+  return found && Object.hasOwn(flags, found[1]!) ? `-${word}` : word;
 }
 
 function tokenise(word: string, syntax: WordSyntax): Token {
@@ -93,29 +91,23 @@ function tokenise(word: string, syntax: WordSyntax): Token {
   if (syntax === 'pflag' && !long) return { kind: 'shorthand', letter: word.charAt(1), rest: word.slice(2), word };
   const body = word.slice(long ? 2 : 1);
   if (body.startsWith('-') || body.startsWith('=')) return { kind: 'malformed', message: `bad flag syntax: ${word}` };
-  const equals = body.indexOf('=');
-  const name = equals < 0 ? body : body.slice(0, equals);
-  return {
-    kind: 'flag',
-    name,
-    shown: syntax === 'pflag' ? `--${name}` : `-${name}`,
-    text: equals < 0 ? undefined : body.slice(equals + 1),
-  };
+  const [name = body, text] = body.split(/=(.*)/s);
+  return { kind: 'flag', name, shown: syntax === 'pflag' ? `--${name}` : `-${name}`, text };
 }
 
 type Found = Extract<Token, { kind: 'flag' }>;
 
 function resolve(
   token: Extract<Token, { kind: 'flag' | 'shorthand' }>,
-  byShorthand: ReadonlyMap<string, string>,
+  byShorthand: ReadonlyMap<string | undefined, string>,
 ): Found | { readonly kind: 'invalid'; readonly message: string } | { readonly kind: 'help' } {
-  if (token.kind === 'flag') return token;
+  if (token.kind !== 'shorthand') return token;
   const name = byShorthand.get(token.letter);
   if (name === undefined) {
     if (token.letter === 'h') return { kind: 'help' };
     // Go looks at bytes, not at characters.
-    const [byte = 0] = Buffer.from(token.letter);
-    return { kind: 'invalid', message: `unknown shorthand flag: '${String.fromCodePoint(byte)}' in ${token.word}` };
+    const [byte] = Buffer.from(token.letter);
+    return { kind: 'invalid', message: `unknown shorthand flag: '${String.fromCodePoint(byte!)}' in ${token.word}` };
   }
   // `-v=` is the value "=", as pflag has it.
   const text = token.rest === '' ? undefined : token.rest.replace(/^=(?=.)/s, '');

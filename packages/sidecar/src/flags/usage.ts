@@ -5,6 +5,8 @@
  */
 import type { Flags } from './flag.ts';
 
+const widest = 120;
+
 /** The text that follows a wrong command line and answers `--help`. */
 export async function usageText(program: string, flags: Flags): Promise<string> {
   const { default: yargs } = await import('yargs');
@@ -13,17 +15,16 @@ export async function usageText(program: string, flags: Flags): Promise<string> 
     .usage(`Usage of ${program}:`)
     .help(false)
     .version(false)
-    .wrap(Math.min(process.stderr.columns ?? 120, 120));
-  parser.updateStrings({ 'Options:': 'Flags:' });
+    .wrap(Math.min(process.stderr.columns ?? widest, widest));
   for (const name of Object.keys(flags).sort()) {
-    const flag = flags[name];
-    if (flag === undefined || flag.hidden === true) continue;
+    const flag = flags[name]!;
+    if (flag.hidden === true) continue;
     const kind = flag.type === '' ? 'boolean' : flag.type;
     const shownDefault = flag.defaultText === '' ? '' : ` (default ${flag.defaultText})`;
     parser.option(name, {
+      group: 'Flags:',
       describe: `${kind}  ${flag.deprecated === undefined ? '' : `DEPRECATED: ${flag.deprecated}. `}${flag.usage}${shownDefault}`,
-      ...(flag.shorthand === undefined || flag.shorthand === name ? {} : { alias: flag.shorthand }),
     });
   }
-  return await parser.getHelp();
+  return parser.getHelp();
 }

@@ -8,17 +8,17 @@ import type { Facts, Logger } from '@csi-sidecars/runtime';
 import { jsonOf, type LoggerDeps, type LoggerOptions, presentable } from '@csi-sidecars/runtime/internal';
 import { pino } from 'pino';
 
-/** All of klog's levels above this one mean the same: everything is logged. */
-const maxVerbosity = 10;
+/** From 0 to 10. All of klog's levels above mean the same as the last: everything is logged. */
+const levelCount = 11;
 type Verbosity = `v${number}`;
 
 /** pino's levels grow with importance, klog's with detail. Its own levels for warnings and errors stay. */
 const levels: Readonly<Record<Verbosity, number>> = Object.fromEntries(
-  Array.from({ length: maxVerbosity + 1 }, (_, level) => [levelOf(level), pino.levels.values['info']! - level]),
+  Array.from({ length: levelCount }, (_, level) => [levelOf(level), pino.levels.values['info']! - level]),
 );
 
 function levelOf(verbosity: number): Verbosity {
-  return `v${Math.min(verbosity, maxVerbosity)}`;
+  return `v${Math.min(verbosity, levelCount - 1)}`;
 }
 
 export function createJsonLogger({ nowMs, write }: LoggerDeps, { program, verbosity }: LoggerOptions): Logger {
@@ -26,7 +26,7 @@ export function createJsonLogger({ nowMs, write }: LoggerDeps, { program, verbos
     {
       base: null,
       customLevels: levels,
-      level: levelOf(Math.max(verbosity, 0)),
+      level: levelOf(levelCount),
       timestamp: () => `,"ts":${nowMs()}`,
       formatters: {
         level: (label) => ({ caller: `${program}:0`, ...(label === 'error' ? {} : { v: verbosityOf(label) }) }),
@@ -46,7 +46,7 @@ function onPino(log: pino.Logger<Verbosity>, verbosity: number): Logger {
   return {
     enabled: (level) => level <= verbosity,
     info(level, message, facts = {}) {
-      if (level <= verbosity) log[levelOf(level)]?.(shown(facts), message);
+      if (level <= verbosity) log[levelOf(level)]!(shown(facts), message);
     },
     warn: (message, facts = {}) => log.warn(shown(facts), message),
     error: (error, message, facts = {}) => log.error(shown({ err: error ?? null, ...facts }), message),
@@ -57,17 +57,6 @@ function onPino(log: pino.Logger<Verbosity>, verbosity: number): Logger {
 /** A fact that JSON cannot represent (a bigint, a cycle) must not prevent the line. */
 function shown(facts: Facts): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(presentable(facts)).map(([key, value]) => [
-      key,
-      value instanceof Error ? value.message : typeof value === 'object' && value !== null ? safe(value) : plain(value),
-    ]),
+    Object.entries(presentable(facts)).map(([key, value]) => [key, JSON.parse(jsonOf(value)) as unknown]),
   );
-}
-
-function plain(value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
-}
-
-function safe(value: object): unknown {
-  return JSON.parse(jsonOf(value));
 }

@@ -19,7 +19,7 @@ describe('json', () => {
   it('[common#65] given the JSON format at level 5, then lines are objects with v', () => {
     const { lines, log } = jsonLogger(5);
     log.info(5, 'GRPC call', { method: '/csi.v1.Identity/Probe', size: 2n ** 60n });
-    log.error(new Error('broken'), 'Failed', { detail: { a: 1n } });
+    log.error(new Error('broken'), 'Failed', { detail: { a: 1n }, cause: new Error('why'), on: true, none: undefined });
     expect(lines()).toEqual([
       {
         ts: timeMs,
@@ -29,14 +29,23 @@ describe('json', () => {
         size: '1152921504606846976',
         msg: 'GRPC call',
       },
-      { ts: timeMs, caller: 'csi-attacher:0', err: 'broken', detail: { a: '1' }, msg: 'Failed' },
+      {
+        ts: timeMs,
+        caller: 'csi-attacher:0',
+        err: 'broken',
+        detail: { a: '1' },
+        cause: 'why',
+        on: true,
+        none: null,
+        msg: 'Failed',
+      },
     ]);
   });
 
   it('given derived loggers, levels above the verbosity and facts that JSON does not have, then they are handled as in the text format', () => {
     const { lines, log } = jsonLogger(2);
     const cycle: Record<string, unknown> = {};
-    cycle['self'] = cycle;
+    cycle['self\u0007'] = cycle;
     const derived = log.with({ driver: 'd', size: 2n ** 60n }).with({ claim: 'x' });
     derived.info(3, 'not shown');
     derived.info(2, 'm', { claim: 'y', secrets: { key: 'hidden' }, pv: { metadata: { name: 'pv-1' } } });
@@ -60,17 +69,21 @@ describe('json', () => {
   });
 });
 
-it('given logging flags that the original refuses, then each is named', () => {
-  const check = (...args: string[]): readonly string[] => {
-    const result = parseFlags(loggingFlags, 'go', args);
-    if (result.kind !== 'parsed') throw new Error(JSON.stringify(result));
-    return invalidLogging(result.values);
-  };
-  expect(check()).toEqual([]);
-  expect(check('--logging-format=json', '--v=5')).toEqual([]);
-  expect(check('--vmodule=a=1')).toEqual([]);
-  expect(check('--logging-format=xml')[0]).toContain('Unsupported log format');
-  expect(check('--logging-format=json', '--vmodule=a=1')).toHaveLength(1);
-  expect(check('--log-flush-frequency=0')).toHaveLength(1);
-  expect(check('--log-text-split-stream', '--log-json-info-buffer-size=1Ki')).toHaveLength(2);
+const alpha = (name: string) => `${name}: Forbidden: Feature LoggingAlphaOptions is disabled`;
+
+it.each([
+  [[], []],
+  [['--logging-format=json', '--v=5', '--log-flush-frequency=1ns'], []],
+  [['--vmodule=a=1'], []],
+  [['--logging-format=xml'], ['format: Invalid value: "xml": Unsupported log format']],
+  [['--logging-format=json', '--vmodule=a=1'], ['vmodule: Forbidden: Only supported for text log format']],
+  [['--log-flush-frequency=0'], ['flushFrequency: Invalid value: Must be greater than zero']],
+  [['--log-text-split-stream', '--log-text-info-buffer-size=0'], [alpha('log-text-split-stream')]],
+  [['--log-json-split-stream'], [alpha('log-json-split-stream')]],
+  [['--log-text-info-buffer-size=1Ki'], [alpha('log-text-info-buffer-size')]],
+  [['--log-json-info-buffer-size='], [alpha('log-json-info-buffer-size')]],
+])('given the logging flags %j, then what the original refuses is named: %j', (args, problems) => {
+  const result = parseFlags(loggingFlags, 'go', args);
+  if (result.kind !== 'parsed') throw new Error(JSON.stringify(result));
+  expect(invalidLogging(result.values)).toEqual(problems);
 });

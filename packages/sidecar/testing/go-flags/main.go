@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command oracle runs Go's flag and pflag packages over the argument lists of cases.txt and prints what they make of
-// them: the expectations of flags/go-conformance.test.ts. Regenerate with: go run . > expected.json
+// them, and how Go shows flags and durations: the expectations of flags/go-conformance.test.ts. Regenerate with: go run . > expected.json
 package main
 
 import (
@@ -69,13 +69,13 @@ type result struct {
 }
 
 func register(fs *flag.FlagSet, v *values) {
-	fs.StringVar(&v.name, "name", "nobody", "A `word` in back quotes names the value.")
+	fs.StringVar(&v.name, "name", "nobody", "A name.")
 	fs.BoolVar(&v.on, "on", true, "On by default.")
 	fs.BoolVar(&v.off, "off", false, "Off by default.")
 	fs.IntVar(&v.count, "count", -1, "An int.")
 	fs.UintVar(&v.threads, "threads", 10, "A uint.")
 	fs.Float64Var(&v.qps, "qps", 5, "A float.")
-	fs.DurationVar(&v.wait, "wait", 90*time.Second, "A duration.\nIn two lines.")
+	fs.DurationVar(&v.wait, "wait", 90*time.Second, "A duration.")
 	fs.Var(v.labels, "labels", "A list.")
 	fs.Var(&v.v, "v", "number for the log level verbosity")
 	fs.BoolFunc("auto", "A boolean function.", func(s string) error {
@@ -149,27 +149,22 @@ func main() {
 		}
 		results = append(results, run("go", args), run("pflag", args))
 	}
-	usage := map[string]string{}
-	for _, syntax := range []string{"go", "pflag"} {
-		var out bytes.Buffer
-		fs := flag.NewFlagSet("program", flag.ContinueOnError)
-		fs.SetOutput(&out)
-		register(fs, &values{labels: labels{}})
-		if syntax == "go" {
-			fs.Usage()
-		} else {
-			ps := pflag.NewFlagSet("program", pflag.ContinueOnError)
-			ps.SetOutput(&out)
-			ps.AddGoFlagSet(fs)
-			fmt.Fprintf(&out, "Usage of %s:\n", "program")
-			ps.PrintDefaults()
-		}
-		usage[syntax] = out.String()
+	var usage bytes.Buffer
+	fs := flag.NewFlagSet("program", flag.ContinueOnError)
+	fs.SetOutput(&usage)
+	register(fs, &values{labels: labels{}})
+	fs.Usage()
+	durations := map[string]string{}
+	for _, ns := range []time.Duration{
+		0, 1, 999, 1_000, 1_500, 999_999, 1_000_000, 1_500_000, 999_999_999, 1e9, 1_000_000_001, 59_999_999_999, 60e9, 61_100_000_000, 3599e9,
+		3600e9, 3_600_100_000_000, 3_661_000_000_001, 86_400e9, 6_000_000_100_000_000, -1, -1_500_000, -90e9,
+	} {
+		durations[strconv.FormatInt(int64(ns), 10)] = ns.String()
 	}
 	encoder := json.NewEncoder(os.Stdout)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", " ")
-	if err := encoder.Encode(map[string]any{"results": results, "usage": usage}); err != nil {
+	if err := encoder.Encode(map[string]any{"results": results, "usage": usage.String(), "durations": durations}); err != nil {
 		panic(err)
 	}
 }
