@@ -126,6 +126,20 @@ describe('DelayedAdds', () => {
     expect(fired).toEqual([10, 20, 30]);
   });
 
+  it('given a key whose receiver fails, then later keys become ready all the same', async () => {
+    const clock = new FakeClock();
+    const fired: string[] = [];
+    const delayed = new DelayedAdds<string>(clock, (key) => {
+      if (key === 'a') throw new Error('defect');
+      fired.push(key);
+    });
+    delayed.add('a', 10);
+    await expect(clock.advance(10)).rejects.toThrow('defect');
+    delayed.add('b', 10);
+    await clock.advance(10);
+    expect(fired).toEqual(['b']);
+  });
+
   it('given any delays and deletions, then the keys that are left become ready in order', async () => {
     const step = fc.record({ key: fc.integer({ min: 0, max: 40 }), delayMs: fc.integer({ min: 1, max: 500 }) });
     await fc.assert(
