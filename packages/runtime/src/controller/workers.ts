@@ -34,7 +34,7 @@ export interface WorkersOptions<Key extends string> {
   /** Facts that stand beside the key in log lines. Default: none. */
   readonly describe?: (key: Key) => Facts;
   /** What is logged with the cause of a retry. Default: `Reconcile failed, will retry`. */
-  readonly retryMessage?: string;
+  readonly retryMessage?: string | undefined;
   /** Called after each reconcile, for metrics. */
   readonly onOutcome?: (outcome: Outcome['kind'] | 'defect') => void;
 }

@@ -3,7 +3,7 @@
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import type { Lease } from '../api/objects.ts';
-import { createElectionFixture } from '../../testing/election/election-fixture.ts';
+import { type Candidate, createElectionFixture } from '../../testing/election/election-fixture.ts';
 
 it('given a signal that has aborted before, then the run ends as stopped, without a request', async () => {
   const { clock, candidate, server } = createElectionFixture();
@@ -15,6 +15,24 @@ it('given a signal that has aborted before, then the run ends as stopped, withou
   const before = server.requests.length;
   const result = await a.elector.run(AbortSignal.abort(), () => expect.unreachable());
   expect([result, server.requests.length, a.logger.messages().at(-1)]).toEqual(['stopped', before, 'Stopped leading']);
+});
+
+it.each<[string, string, (a: Candidate) => void, unknown]>([
+  ['a stop', 'info', (a) => a.stop(), 'stopped'],
+  ['the end of the work alone', 'error', () => undefined, 'stopped'],
+  ['the loss of the lease', 'error', (a) => (a.partitioned = true), 'lost'],
+  ['a loss after a stop', 'error', (a) => [a.stop(), (a.partitioned = true)], 'lost'],
+  ['work that fails after a stop', 'error', (a) => [a.stop(), a.endWork(new Error('broken'))], new Error('broken')],
+])('given %s, then the end is logged as %s: only an orderly end is one that was asked for', async (...row) => {
+  const [, kind, end, result] = row;
+  const { clock, candidate } = createElectionFixture();
+  const a = candidate('a');
+  await clock.advance(1);
+  end(a);
+  if (result === 'stopped') a.endWork();
+  await clock.advance(30_000);
+  const last = a.logger.lines.at(-1);
+  expect([a.result, last?.kind, last?.message]).toEqual([result, kind, 'Stopped leading']);
 });
 
 it('given an elector before and after its run, then it is healthy, does not lead, and its gate is closed', async () => {

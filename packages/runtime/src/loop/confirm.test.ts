@@ -14,13 +14,13 @@ import {
   withFaults,
 } from '../../testing/index.ts';
 import { createApiClient } from '../api/create-client.ts';
-import type { PersistentVolume } from '../api/objects.ts';
-import { persistentVolumes } from '../api/resource.ts';
+import type { Node, PersistentVolume, StorageClass } from '../api/objects.ts';
+import { persistentVolumes, storageClasses } from '../api/resource.ts';
 import { writeObject } from '../api/write-object.ts';
 import { done, retry } from '../controller/reconcile.ts';
 import { createInformerFactory } from '../informer/factory.ts';
 import type { ObjectKey } from '../informer/informer.ts';
-import { keyOf } from '../informer/key.ts';
+import { keyOf, toObjectKey } from '../informer/key.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
 import { createWorkQueueMetrics } from '../workqueue/queue-metrics.ts';
 import { type Attempt, attempt, isFailed } from './attempt.ts';
@@ -30,7 +30,7 @@ import type { Caches, Conclusion, LoopTypes } from './loop.ts';
 
 interface Labels extends LoopTypes {
   readonly key: ObjectKey;
-  readonly watched: { readonly volumes: PersistentVolume };
+  readonly watched: { readonly volumes: PersistentVolume; readonly classes: StorageClass; readonly nodes: Node };
   readonly state: { readonly volume: PersistentVolume | undefined; readonly labelled: Attempt };
   readonly action: { readonly row: string; readonly kind: 'label'; readonly volume: PersistentVolume } | Conclusion;
 }
@@ -66,12 +66,20 @@ async function running(faults: readonly FaultRule[], find: Find = ({ volumes }, 
   const client = createApiClient({ transport, clock, logger }, { userAgent: 'test', qps: -1, burst: 0 });
   const informers = createInformerFactory({ client, clock, random, logger, streaming: 'off' });
   const ports = { client, clock, random, logger, metrics, informers, queueMetrics: createWorkQueueMetrics(metrics) };
+  let observed = 0;
   const loop = defineLoop<Labels>({
     name: 'labels',
     settings: { workerThreads: 1, retryIntervalStartMs: 1_000, retryIntervalMaxMs: 8_000, resyncMs: 0 } as never,
-    watches: { volumes: { resource: persistentVolumes, indexers: { name: ({ metadata }) => [metadata?.name ?? ''] } } },
+    watches: {
+      volumes: { resource: persistentVolumes, indexers: { name: ({ metadata }) => [metadata?.name ?? ''] } },
+      classes: { resource: storageClasses },
+      nodes: undefined,
+    },
     wakes: { volumes: ({ current }) => current && keyOf(current) },
-    observe: (caches, key) => ({ volume: find(caches, key), labelled: 'untried' }),
+    observe: (caches, key) => {
+      observed += 1;
+      return { volume: caches.nodes.get(key) === undefined ? find(caches, key) : undefined, labelled: 'untried' };
+    },
     decide: ({ volume: found, labelled }) => {
       if (isFailed(labelled)) return { row: 'L1', kind: 'conclude', outcome: retry(labelled.failure) };
       const isDone = found === undefined || labelled === 'done' || found.metadata?.labels?.['seen'] !== undefined;
@@ -107,8 +115,9 @@ async function running(faults: readonly FaultRule[], find: Find = ({ volumes }, 
         .filter((line) => line !== false && line !== 'read undefined'),
     failures: () =>
       logger.lines.filter(({ message }) => message.startsWith('Reconcile')).map(({ facts }) => facts?.['key']),
-    end: async () => {
-      stop.abort(new OrderlyStop());
+    observed: () => observed,
+    end: async (reason: Error = new OrderlyStop()) => {
+      stop.abort(reason);
       await run;
       await informers.shutdown();
       await watching;
@@ -116,7 +125,23 @@ async function running(faults: readonly FaultRule[], find: Find = ({ volumes }, 
   };
 }
 
+it('given no write without an answer, then a run observes once', async () => {
+  const loop = await running([]);
+  expect([loop.requests(), loop.observed()]).toEqual([['patch a 200', 'patch b 200'], 2]);
+  await loop.end();
+});
+
 describe('a run after a write without an answer', () => {
+  it('given an object that is being read, when the process must stop at once, then it does not wait for the answer', async () => {
+    const loop = await running([on('patch', lostBefore), on('read', { kind: 'hang', point: 'before' })]);
+    await loop.clock.advance(1_200);
+    let hasEnded = false;
+    const ended = loop.end(new Error('lease lost')).then(() => (hasEnded = true));
+    for (let turn = 0; turn < 5; turn++) await settle();
+    expect(hasEnded).toBe(true);
+    await ended;
+  });
+
   it('[runtime#203, 204] given the write happened, then the object is read by a list of its name, and nothing is written again', async () => {
     const loop = await running([on('patch', lostAfter)]);
     await loop.clock.advance(1_200);
@@ -149,8 +174,16 @@ describe('a run after a write without an answer', () => {
   });
 
   it.each<{ readonly how: string; readonly find: Find }>([
+    {
+      how: 'another object that it leads to',
+      find: ({ volumes }, key) => volumes.get(key) && volumes.get(toObjectKey(undefined, 'a')) && volumes.get(key),
+    },
     { how: 'an index', find: ({ volumes }, key) => volumes.byIndex('name', key)[0] },
-    { how: 'the whole list', find: ({ volumes }, key) => volumes.list().find((it) => it.metadata?.name === key) },
+    {
+      how: 'the whole list',
+      find: ({ volumes }, key) =>
+        volumes.size > 0 ? volumes.list().find((it) => it.metadata?.name === key) : undefined,
+    },
   ])(
     '[runtime#204] given a run that looks through $how, then every object in doubt is read before it, whatever its key is',
     async ({ find }) => {

@@ -21,8 +21,7 @@ export interface ConfirmDeps extends Pick<Watching, 'informers' | 'resources'> {
 }
 
 export function hasDoubts({ informers }: Pick<Watching, 'informers'>): boolean {
-  for (const { doubted } of informers.values()) if (doubted.size > 0) return true;
-  return false;
+  return [...informers.values()].some(({ doubted }) => doubted.size > 0);
 }
 
 /** Rejects if one of the objects cannot be read. */
@@ -53,7 +52,7 @@ interface Seen {
 function watched({ informers, caches }: ConfirmDeps, onDoubt: (seen: Seen) => void): ConfirmDeps['caches'] {
   const watchedOf = ([name, cache]: [string, Cache<KubeObject>]): [string, Cache<KubeObject>] => {
     const doubted = informers.get(name)?.doubted;
-    if (doubted === undefined || doubted.size === 0) return [name, cache];
+    if (doubted === undefined) return [name, cache];
     const all = (): void => {
       for (const key of doubted.keys()) onDoubt({ name, key });
     };

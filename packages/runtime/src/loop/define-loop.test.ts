@@ -13,15 +13,17 @@ import { createApiClient } from '../api/create-client.ts';
 import type { PersistentVolume, StorageClass } from '../api/objects.ts';
 import { persistentVolumes, storageClasses } from '../api/resource.ts';
 import { done, requeueAfter, retry } from '../controller/reconcile.ts';
+import { openGate, type StartGate } from '../controller/start-gate.ts';
 import { createInformerFactory } from '../informer/factory.ts';
 import type { ObjectKey } from '../informer/informer.ts';
 import { keyOf, toObjectKey } from '../informer/key.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
 import { createWorkQueueMetrics } from '../workqueue/queue-metrics.ts';
+import { itemExponential } from '../workqueue/rate-limiters.ts';
 import { type Attempt, attempt, isFailed } from './attempt.ts';
 import { createController } from './create-controller.ts';
 import { defineLoop } from './define-loop.ts';
-import type { Conclusion, LoopSpec, LoopTypes, When } from './loop.ts';
+import type { Conclusion, LoopSpec, LoopTypes, Step, Subject, When } from './loop.ts';
 
 interface State {
   readonly volume: PersistentVolume | undefined;
@@ -84,19 +86,34 @@ const labels: LoopSpec<Labels> = {
   },
 };
 
-async function running(overrides: Partial<LoopSpec<Labels>> = {}, seed = [volume('a')], classes = [fastClass]) {
+interface Setting {
+  readonly volumes?: readonly string[];
+  readonly classes?: readonly StorageClass[];
+  readonly gate?: StartGate;
+  readonly verbosity?: number;
+}
+
+const failing: Partial<LoopSpec<Labels>> = {
+  perform: { label: () => ({ labelled: { failure: new Error('no') } }) },
+};
+
+async function running(
+  overrides: Partial<LoopSpec<Labels>> = {},
+  { volumes = ['a'], classes = [fastClass], gate = openGate, verbosity = 5 }: Setting = {},
+) {
   const clock = new FakeClock();
   const random = seededRandom(1);
-  const logger = recordingLogger();
+  const logger = recordingLogger({ verbosity });
   const metrics = recordingMetrics();
   const server = createFakeApiServer({ clock, random });
-  for (const object of [...seed, ...classes]) server.seed(object);
+  for (const object of [...volumes.map(volume), ...classes]) server.seed(object);
   const client = createApiClient(
     { transport: server.transport, clock, logger },
     { userAgent: 'test', qps: -1, burst: 0 },
   );
   const informers = createInformerFactory({ client, clock, random, logger, objects: 'frozen' });
-  const ports = { client, clock, random, logger, metrics, informers, queueMetrics: createWorkQueueMetrics(metrics) };
+  const queueMetrics = createWorkQueueMetrics(metrics);
+  const ports = { client, clock, random, logger, metrics, informers, queueMetrics, gate };
   const controller = createController(ports, [defineLoop<Labels>({ ...labels, ...overrides })]);
   const stop = new AbortController();
   const watching = informers.start(new AbortController().signal);
@@ -107,6 +124,7 @@ async function running(overrides: Partial<LoopSpec<Labels>> = {}, seed = [volume
     server,
     clock,
     logger,
+    ports,
     writes: () => server.writes().map(({ verb, name, code }) => `${verb} ${name} ${code}`),
     rows: () => logger.lines.filter(({ message }) => message === 'Decided').map(({ facts }) => facts),
     failures: () => logger.lines.filter(({ message }) => message.startsWith('Reconcile')).map(({ facts }) => facts),
@@ -115,6 +133,7 @@ async function running(overrides: Partial<LoopSpec<Labels>> = {}, seed = [volume
       await run;
       await informers.shutdown();
       await watching;
+      expect(logger.messages()).not.toContain('A change handler failed');
     },
   };
 }
@@ -141,7 +160,7 @@ describe('a loop made from its specification', () => {
   });
 
   it('given a key that waits for another object, when that object is added, then the keys that it concerns are woken', async () => {
-    const loop = await running({}, [volume('a'), volume('b')], []);
+    const loop = await running({}, { volumes: ['a', 'b'], classes: [] });
     expect(loop.writes()).toEqual([]);
     loop.server.seed(fastClass);
     await settle();
@@ -158,11 +177,8 @@ describe('a loop made from its specification', () => {
   });
 
   it('given a failing object that is deleted, when one of the same name is created, then its failures begin at one', async () => {
-    const failing: Partial<LoopSpec<Labels>> = {
-      perform: { label: () => ({ labelled: { failure: new Error('no') } }) },
-      describe: ({ volumes }, key) => ({ uid: volumes.get(key)?.metadata?.uid }),
-    };
-    const loop = await running(failing);
+    const describeUid: LoopSpec<Labels>['describe'] = ({ volumes }, key) => ({ uid: volumes.get(key)?.metadata?.uid });
+    const loop = await running({ ...failing, describe: describeUid });
     await loop.clock.advance(1_600);
     expect(loop.failures()).toEqual(
       [1, 2].map((failures) => ({ key: 'a', queue: 'labels', uid: 'uid-of-a', failures })),
@@ -176,26 +192,150 @@ describe('a loop made from its specification', () => {
     await loop.stop();
   });
 
+  it.each<{
+    readonly what: string;
+    readonly endsFailures: { endsFailures?: () => boolean };
+    readonly failures: number;
+  }>([
+    { what: 'a change', endsFailures: {}, failures: 3 },
+    { what: 'a change that does not end failures', endsFailures: { endsFailures: () => false }, failures: 3 },
+    { what: 'a change that ends failures', endsFailures: { endsFailures: () => true }, failures: 1 },
+  ])('given a failing object and $what, then its failures count $failures', async ({ endsFailures, failures }) => {
+    const subject: Subject<Labels, 'volumes'> = { watch: 'volumes', keyOf, ...endsFailures };
+    const loop = await running({ ...failing, subject, retryMessage: 'Cannot label, will retry' });
+    await loop.clock.advance(1_600);
+    loop.server.objects.change(persistentVolumes, { name: 'a' }, (it) => ({ ...it, status: { phase: 'Bound' } }));
+    await settle();
+    await settle();
+    const lines = loop.logger.lines.filter(({ kind }) => kind === 'error');
+    expect(lines.map(({ message, facts }) => [message, facts['failures']])).toEqual(
+      [1, 2, failures].map((count) => ['Cannot label, will retry', count]),
+    );
+    await loop.stop();
+  });
+
+  it('given a failing object, when an object of another watch that has its name is deleted, then its failures count on', async () => {
+    const observe: LoopSpec<Labels>['observe'] = ({ volumes }, key) => ({
+      volume: volumes.get(key),
+      hasClass: true,
+      labelled: 'untried',
+    });
+    const loop = await running({ ...failing, observe }, { volumes: ['fast'] });
+    loop.server.objects.remove(storageClasses, { name: 'fast' });
+    await loop.clock.advance(1_600);
+    expect(loop.failures().map(({ key, failures }) => [key, failures])).toEqual([
+      ['fast', 1],
+      ['fast', 2],
+    ]);
+    expect(new Set(loop.rows().map(({ key }) => key))).toEqual(new Set(['fast']));
+    await loop.stop();
+  });
+
+  it('given an object that is gone, then its failures are forgotten first, then the memory of it, and its keys are woken last', async () => {
+    const calls: unknown[] = [];
+    const limiter = itemExponential<ObjectKey>({ baseMs: 1_000, maxMs: 1_000 });
+    const loop = await running({
+      limiter: () => ({ ...limiter, forget: (key) => calls.push(`failures of ${key}`) }),
+      subject: { watch: 'volumes', keyOf, forget: (key, { metadata }) => calls.push([key, metadata?.uid]) },
+      wakes: { volumes: ({ current }) => void (current === undefined && calls.push('wake')) },
+    });
+    loop.server.objects.remove(persistentVolumes, { name: 'a' });
+    await settle();
+    expect(calls).toEqual(['failures of a', ['a', 'uid-of-a'], 'wake']);
+    await loop.stop();
+  });
+
+  it('given a limiter of its own, then a failed key waits as long as that says', async () => {
+    const limiter = () => itemExponential<ObjectKey>({ baseMs: 5_000, maxMs: 5_000 });
+    const loop = await running({ ...failing, limiter });
+    await loop.clock.advance(4_999);
+    expect(loop.failures().length).toBe(1);
+    await loop.clock.advance(1);
+    expect(loop.failures().length).toBe(2);
+    await loop.stop();
+  });
+
+  it('given lanes, then keys of the preferred lane are worked on first', async () => {
+    const loop = await running(
+      {
+        lanes: {
+          preferred: 'in',
+          other: 'out',
+          classify: ({ volumes }, key) => ({
+            lane: volumes.get(key)?.metadata?.name === 'c' ? 'in' : 'out',
+            group: '',
+          }),
+        },
+      },
+      { volumes: ['a', 'b', 'c'] },
+    );
+    expect(loop.writes()).toEqual(['patch c 200', 'patch a 200', 'patch b 200']);
+    await loop.stop();
+  });
+
+  it('given a number of workers, then so many keys are worked on at once', async () => {
+    const keys: string[] = [];
+    const end = Promise.withResolvers<Partial<State>>();
+    const label = ({ key }: { readonly key: string }): Promise<Partial<State>> => {
+      keys.push(key);
+      return end.promise;
+    };
+    const loop = await running({ workers: 2, perform: { label } }, { volumes: ['a', 'b', 'c'] });
+    expect(keys).toEqual(['a', 'b']);
+    end.resolve({ labelled: 'done' });
+    await loop.stop();
+  });
+
+  it('given a gate that is closed, then no run begins', async () => {
+    const gate: StartGate = { open: false, whenOpen: () => new Promise(() => undefined) };
+    const loop = await running({}, { gate });
+    expect(loop.rows()).toEqual([]);
+  });
+
+  it('given a log that is less verbose, then rows are not logged', async () => {
+    const loop = await running({}, { verbosity: 4 });
+    expect([loop.writes(), loop.rows()]).toEqual([['patch a 200'], []]);
+    await loop.stop();
+  });
+
   it('given a state that is observed again after a step, then the next decision uses it', async () => {
-    const loop = await running({ observeAgain: () => ({ volume: undefined, labelled: 'untried' }) });
+    const loop = await running({ observeAgain: () => ({ hasClass: false }) });
     expect(
       loop
         .rows()
-        .map((facts) => facts?.['row'])
-        .slice(0, 2),
-    ).toEqual(['L4', 'L1']);
+        .slice(0, 2)
+        .map(({ row }) => row),
+    ).toEqual(['L4', 'L2']);
     await loop.stop();
   });
 
   it('given a run that concludes after a step, then its conclusion is reported once, with its last state, and then its end', async () => {
     const reports: unknown[] = [];
-    const loop = await running({
-      onConclude: ({ key, state, conclusion }) => reports.push([key, state.labelled, conclusion.row]),
-      onEnd: ({ key, concluded }) => reports.push([key, concluded?.conclusion.row]),
-    });
-    expect(reports.slice(0, 2)).toEqual([
-      ['a', 'done', 'L3'],
-      ['a', 'L3'],
+    const loop = await running(
+      {
+        perform: {
+          label: async ({ clock, signal }) => {
+            await clock.sleep(250, signal);
+            return { labelled: 'done' };
+          },
+        },
+        onConclude: ({ state, conclusion, ...run }) => reports.push([state.labelled, conclusion.row, run]),
+        onEnd: ({ concluded, ...run }) => reports.push([concluded?.conclusion.row, run]),
+      },
+      { volumes: [] },
+    );
+    await loop.clock.advance(1_000);
+    loop.server.seed(volume('a'));
+    await loop.clock.advance(250);
+    const run = {
+      key: 'a',
+      durationMs: 250,
+      logger: loop.ports.logger,
+      caches: expect.objectContaining({ volumes: expect.anything() }),
+    };
+    expect(reports).toEqual([
+      ['done', 'L3', run],
+      ['L3', run],
     ]);
     await loop.stop();
   });
@@ -215,6 +355,42 @@ describe('a loop made from its specification', () => {
     await loop.stop();
   });
 
+  it('given a step from which nothing is learned, then the run fails with the loop, the key and the row', async () => {
+    const loop = await running({ perform: { label: () => ({}) } });
+    const line = loop.logger.lines.find(({ message }) => message === 'Reconcile threw, will retry');
+    expect(line?.kind === 'error' && String(line.error)).toBe('Error: labels a: row L4 decided label twice in one run');
+    await loop.stop();
+  });
+
+  it('given a step, then it has the ports, the caches, the key, the action and the state, and a signal that cuts it off', async () => {
+    const steps: Step<Labels>[] = [];
+    const loop = await running({
+      perform: {
+        label: (step) => {
+          steps.push(step);
+          return new Promise((resolve) => {
+            step.signal.addEventListener('abort', () => resolve({ labelled: 'done' }));
+          });
+        },
+      },
+    });
+    const [{ signal, caches, ...step }] = steps as [Step<Labels>];
+    const { client, clock, random, logger } = loop.ports;
+    const found = caches.volumes.get(step.key);
+    const state = { volume: found, hasClass: true, labelled: 'untried' };
+    const action = { row: 'L4', kind: 'label', volume: found };
+    expect(step).toEqual({ client, clock, random, logger, key: 'a', action, state });
+    expect([found?.metadata?.name, signal.aborted]).toEqual(['a', false]);
+    await loop.stop(new Error('lease lost'));
+    expect(signal.aborted).toBe(true);
+  });
+
+  it('given a key of which nothing is known any more, then its run is done without a decision', async () => {
+    const loop = await running({ observe: () => undefined });
+    expect([loop.rows(), loop.logger.lines.filter(({ kind }) => kind === 'error')]).toEqual([[], []]);
+    await loop.stop();
+  });
+
   it('given an action that no function performs, then the run fails with the name of the action', async () => {
     const loop = await running({ perform: {} as never });
     const line = loop.logger.lines.find(({ message }) => message === 'Reconcile threw, will retry');
@@ -224,7 +400,7 @@ describe('a loop made from its specification', () => {
 
   it('given a source, when it wakes a key now or rate limited, then it runs at once or after the delay', async () => {
     let wake: (key: ObjectKey, when?: When) => void = () => undefined;
-    const loop = await running({ sources: [(given) => (wake = given)] }, []);
+    const loop = await running({ sources: [(given) => (wake = given)] }, { volumes: [] });
     const runs = (): number => loop.rows().length;
     wake(toObjectKey(undefined, 'x'));
     await settle();
@@ -237,12 +413,25 @@ describe('a loop made from its specification', () => {
     await loop.stop();
   });
 
+  it('given a last run that takes its time, then the controller ends after it', async () => {
+    const held = Promise.withResolvers<Partial<State>>();
+    const lastRuns = (): readonly ObjectKey[] => [toObjectKey(undefined, 'a')];
+    const loop = await running({ lastRuns, wakes: {}, perform: { label: () => held.promise } });
+    let hasEnded = false;
+    const stopping = loop.stop().then(() => (hasEnded = true));
+    for (let turn = 0; turn < 5; turn++) await settle();
+    expect(hasEnded).toBe(false);
+    held.resolve({ labelled: 'done' });
+    await stopping;
+    expect(loop.rows().map(({ row }) => row)).toEqual(['L4', 'L3']);
+  });
+
   it('given keys with a last run, when the stop is orderly, then each runs once more; at any other stop none does', async () => {
     const lastRuns = (): readonly ObjectKey[] => [toObjectKey(undefined, 'last')];
-    const orderly = await running({ lastRuns }, []);
+    const orderly = await running({ lastRuns }, { volumes: [] });
     await orderly.stop();
     expect(orderly.rows()).toEqual([{ queue: 'labels', key: 'last', row: 'L1', action: 'conclude' }]);
-    const cut = await running({ lastRuns }, []);
+    const cut = await running({ lastRuns }, { volumes: [] });
     await cut.stop(new Error('lease lost'));
     expect(cut.rows()).toEqual([]);
   });

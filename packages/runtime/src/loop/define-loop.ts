@@ -44,7 +44,7 @@ function assemble<L extends LoopTypes>(spec: LoopSpec<L>, ports: ControllerPorts
           logger: ports.logger,
           gate: ports.gate,
           describe: (key) => ({ queue: name, ...spec.describe?.(caches, key) }),
-          ...(spec.retryMessage === undefined ? {} : { retryMessage: spec.retryMessage }),
+          retryMessage: spec.retryMessage,
         },
         signal,
       ),
@@ -81,7 +81,8 @@ function addHandlers<L extends LoopTypes>(spec: LoopSpec<L>, { informers, caches
     if (wake === undefined && own === undefined) continue;
     const onChange = (change: Change<KubeObject>): void => {
       if (own !== undefined) {
-        if (change.current === undefined) forget(own, change.previous);
+        // At least one of the two is there.
+        if (change.current === undefined) forget(own, change.previous as KubeObject);
         else if (own.endsFailures?.(change) === true) queue.forget(own.keyOf(change.current));
       }
       const keys = wake?.(change, caches);
@@ -93,8 +94,7 @@ function addHandlers<L extends LoopTypes>(spec: LoopSpec<L>, { informers, caches
   }
 
   /** The failures of a key whose object is gone are not those of the next object under it. */
-  function forget({ keyOf, forget: forgetObject }: AnySubject<L>, object: KubeObject | undefined): void {
-    if (object === undefined) return;
+  function forget({ keyOf, forget: forgetObject }: AnySubject<L>, object: KubeObject): void {
     const key = keyOf(object);
     queue.forget(key);
     forgetObject?.(key, object);
@@ -127,9 +127,7 @@ function createRun<L extends LoopTypes>(
     runDecisions<L['state'], L['action']>(observed, {
       subject: `${name} ${key}`,
       decide,
-      onDecision: ({ row, kind }) => {
-        if (logger.enabled(5)) logger.info(5, 'Decided', { queue: name, key, row, action: kind });
-      },
+      onDecision: ({ row, kind }) => logger.info(5, 'Decided', { queue: name, key, row, action: kind }),
       perform: async (action, state) => {
         const step = { client, clock, random, logger, key, action, state, caches, signal } as unknown as Step<L>;
         const learned = await performerOf(action.kind)(step);

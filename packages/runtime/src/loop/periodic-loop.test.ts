@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { FakeClock, recordingLogger } from '../../testing/index.ts';
+import { FakeClock, recordingLogger, seededRandom } from '../../testing/index.ts';
+import type { PersistentVolume } from '../api/objects.ts';
+import { persistentVolumes } from '../api/resource.ts';
 import type { ControllerPorts } from '../controller/controller-ports.ts';
 import type { StartGate } from '../controller/start-gate.ts';
 import { definePeriodicLoop, type Pass } from './periodic-loop.ts';
@@ -74,6 +76,36 @@ it('given a gate that is closed, then no pass begins before it opens', async () 
   opened.resolve();
   await clock.advance(0);
   expect(passes).toBe(1);
+  stop.abort(new Error('stopped'));
+  await running;
+});
+
+it('given a gate that fails while the process goes on, then the loop fails with it', async () => {
+  const gate: StartGate = { open: false, whenOpen: () => Promise.reject(new Error('defect')) };
+  await expect(aLoop(async () => undefined, { gate }).running).rejects.toThrow('defect');
+});
+
+it('given a pass, then it has the ports of the loop, its caches and its signal, and the controller waits for the informers', async () => {
+  const volume: PersistentVolume = { metadata: { name: 'a' }, spec: { capacity: {}, accessModes: [] } };
+  const lister = { get: () => volume, list: () => [volume], byIndex: () => [], size: 1, resourceVersion: '7' };
+  const informer = { lister };
+  const client = {};
+  const ports = { client, clock: new FakeClock(), random: seededRandom(1), logger: recordingLogger() };
+  const stop = new AbortController();
+  const passes: Pass<{ readonly volumes: PersistentVolume }>[] = [];
+  const loop = definePeriodicLoop<{ readonly volumes: PersistentVolume }>({
+    name: 'sweep',
+    watches: { volumes: { resource: persistentVolumes } },
+    pauseMs: 60_000,
+    pass: async (pass) => void passes.push(pass),
+    failed: 'A pass failed',
+  }).assemble({ ...ports, informers: { informer: () => informer } } as unknown as ControllerPorts);
+  expect(loop.informers).toEqual([informer]);
+  const running = loop.run(stop.signal);
+  await ports.clock.advance(0);
+  const [{ caches, ...rest }] = passes as [Pass<{ readonly volumes: PersistentVolume }>];
+  expect(rest).toEqual({ ...ports, signal: stop.signal });
+  expect([caches.volumes.list(), caches.volumes.size, caches.volumes.resourceVersion]).toEqual([[volume], 1, '7']);
   stop.abort(new Error('stopped'));
   await running;
 });

@@ -115,6 +115,15 @@ describe('metrics', () => {
         buckets,
       },
     });
+    const order = [
+      'depth',
+      'unfinished_work_seconds',
+      'longest_running_processor_seconds',
+      'adds_total',
+      'retries_total',
+    ];
+    const names = [...order, 'queue_duration_seconds', 'work_duration_seconds'].map((name) => `workqueue_${name}`);
+    expect(metrics.names()).toEqual(names);
   });
 
   it('given several controllers that share a registry, then the families are registered once, and each queue has its series', () => {

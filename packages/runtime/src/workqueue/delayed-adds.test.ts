@@ -99,18 +99,20 @@ describe('DelayedAdds', () => {
     expect(fired).toEqual(keys.map((key) => `${key}@10`));
   });
 
-  it('given keys that become ready later than the first one, or with it, then no other timer is set', () => {
+  it('given keys that become ready later than the first one, or with it, then no timer is set before the first one fires', async () => {
     const { clock, delayed } = aFixture();
-    let timers = 0;
+    const timers: number[] = [];
     const timer = clock.timer.bind(clock);
     clock.timer = (ms, fire) => {
-      timers += 1;
+      timers.push(ms);
       return timer(ms, fire);
     };
     for (const [key, ms] of Object.entries({ a: 100, b: 200, c: 100, d: 300 })) delayed.add(key, ms);
-    expect(timers).toBe(1);
+    expect(timers).toEqual([100]);
     delayed.add('e', 50);
-    expect([timers, clock.pending]).toEqual([2, 1]);
+    expect([timers, clock.pending]).toEqual([[100, 50], 1]);
+    await clock.advance(300);
+    expect(timers).toEqual([100, 50, 50, 100, 100]);
   });
 
   it('given a key that is delayed again as it becomes ready, then it waits again', async () => {
@@ -122,6 +124,20 @@ describe('DelayedAdds', () => {
     delayed.add('a', 10);
     await clock.advance(1000);
     expect(fired).toEqual([10, 20, 30]);
+  });
+
+  it('given a key whose receiver fails, then later keys become ready all the same', async () => {
+    const clock = new FakeClock();
+    const fired: string[] = [];
+    const delayed = new DelayedAdds<string>(clock, (key) => {
+      if (key === 'a') throw new Error('defect');
+      fired.push(key);
+    });
+    delayed.add('a', 10);
+    await expect(clock.advance(10)).rejects.toThrow('defect');
+    delayed.add('b', 10);
+    await clock.advance(10);
+    expect(fired).toEqual(['b']);
   });
 
   it('given any delays and deletions, then the keys that are left become ready in order', async () => {
