@@ -16,15 +16,16 @@ const lengths: readonly number[] = [
   27, 20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23, 26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27,
   27, 27, 27, 26, 30,
 ];
+const shortest = 5;
 const longest = 30;
 const endOfString = 256;
 
 /** Symbols by their words. A one before the first bit tells words of different lengths apart. */
-let symbols: ReadonlyMap<number, number> | undefined;
+const symbols: ReadonlyMap<number, number> = symbolsByWord();
 
 function symbolsByWord(): ReadonlyMap<number, number> {
   const byWord = new Map<number, number>();
-  for (let length = 1, word = 0; length <= longest; length += 1) {
+  for (let length = shortest, word = 0; length <= longest; length += 1) {
     word *= 2;
     for (const [symbol, each] of lengths.entries()) if (each === length) byWord.set(2 ** length + word++, symbol);
   }
@@ -33,7 +34,6 @@ function symbolsByWord(): ReadonlyMap<number, number> {
 
 /** Throws for what is no code. */
 export function decodeHuffman(bytes: Uint8Array): string {
-  symbols ??= symbolsByWord();
   const decoded: number[] = [];
   let word = 1;
   for (const byte of bytes) {
