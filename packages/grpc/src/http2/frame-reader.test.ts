@@ -36,6 +36,12 @@ it('given frames in chunks, cut anywhere, then they are the frames, without the 
   }
 });
 
+it('given a reader that is left after one frame, then the next chunk goes on with the frame behind it', () => {
+  const reader = createFrameReader();
+  const [first] = reader.read(Buffer.concat([frame('data', 1), frame('data', 3)]));
+  expect([first, ...reader.read(frame('data', 5))].map((each) => each?.stream)).toEqual([1, 3, 5]);
+});
+
 it('given a frame of 16,384 bytes, then it is read; one byte more is refused by its head', () => {
   expect([...createFrameReader().read(frame('data', 1, Buffer.alloc(16_384)))]).toHaveLength(1);
   const head = frame('data', 1, Buffer.alloc(16_385)).subarray(0, 9);
@@ -111,12 +117,13 @@ it.each<readonly [Type, number, readonly number[], number, string]>([
 it.each<readonly [Type, number, readonly number[], string]>([
   ['priority', 0, [0, 0, 0, 1, 0], 'a stream depends on itself'],
   ['priority', 0, [0x80, 0, 0, 1, 0], 'a stream depends on itself'],
+  ['priority', bits.padded, [0, 0, 0, 1, 0], 'a stream depends on itself'],
   ['priority', bits.padded, [0, 0, 0, 2, 0], ''],
   ['headers', 0, [0, 0, 0, 1, 0], ''],
   ['headers', bits.padded, [0], ''],
   ['headers', bits.priority, [0, 0, 0, 1, 0], 'a stream depends on itself'],
   ['headers', bits.priority, [0, 0, 0, 3, 1], ''],
-  ['headers', bits.priority, [0, 0, 0], 'frame too short'],
+  ['headers', bits.priority, [0, 0, 0, 3], 'frame too short'],
   ['headers', bits.priority | bits.padded, [0, 0, 0, 0, 1, 0], 'a stream depends on itself'],
   ['headers', bits.priority | bits.padded, [0, 0, 0, 1, 0, 0], ''],
   ['headers', bits.priority | bits.padded, [0, 0, 0, 1], 'frame too short'],

@@ -79,3 +79,15 @@ it('given a block that cannot be decoded, then the code is that of compression',
   const broken = frame('headers', Buffer.of(0x80), flags.endHeaders);
   expect(() => createHeaderBlocks().take(broken)).toThrow(expect.objectContaining({ code: 9 }));
 });
+
+it('given padding and priority, then they are taken off the first frame only, and the priority is checked', () => {
+  const [begin, rest] = [block.subarray(0, 5), block.subarray(5)];
+  const padded = (on: number): Buffer => Buffer.concat([Buffer.from([2, 0, 0, 0, on, 0]), begin, Buffer.alloc(2)]);
+  const blocks = createHeaderBlocks();
+  blocks.take(frame('headers', padded(3), flags.padded | flags.priority));
+  const ended = flags.endHeaders | flags.padded | flags.priority;
+  expect(blocks.take(frame('continuation', rest, ended))?.headers).toEqual(headers);
+  expect(() => blocks.take(frame('headers', padded(1), flags.padded | flags.priority))).toThrow(
+    'a stream depends on itself',
+  );
+});

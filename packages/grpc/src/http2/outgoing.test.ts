@@ -112,6 +112,7 @@ it('given a stream that is forgotten or never began, then nothing more of it is 
   outgoing.sendData(1, Buffer.alloc(2), 'last');
   outgoing.forget(1);
   outgoing.widen(1, 10);
+  outgoing.sendHeaders(5, [], 'last');
   outgoing.sendData(5, Buffer.alloc(2), 'last');
   expect(sent).toEqual(['headers 1', 'data 1 1']);
 });
