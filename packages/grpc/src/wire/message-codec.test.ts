@@ -2,9 +2,10 @@
 /** Messages and their bytes. All messages of CSI are compared with the protobuf library in packages/csi. */
 import { expect, it } from 'vitest';
 import { lookUp } from './descriptor.ts';
+import { messageCodecs } from './message-codec.ts';
 import { methodCodecs } from './method-codecs.ts';
 
-const codec = methodCodecs({
+const codecOf = methodCodecs({
   nested: {
     Inner: { fields: { outside: { type: 'string', id: 1 } } },
     test: {
@@ -30,7 +31,8 @@ const codec = methodCodecs({
       },
     },
   },
-})('/test.Echo/Say')!.request;
+});
+const codec = codecOf('/test.Echo/Say')!.request;
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const decode = (bytes: string): object => codec.decode(hex(bytes));
@@ -63,6 +65,7 @@ it.each<readonly [object, string]>([
   [{ big: '2147483648' }, '18 8080808008'],
   [{ big: '562949953421312' }, '18 8080808080808001'],
   [{ big: '9007199254740991' }, '18 ffffffffffffff0f'],
+  [{ big: '72057594037927935' }, '18 ffffffffffffff7f'],
   [{ big: '9223372036854775807' }, '18 ffffffffffffffff7f'],
   [{ big: '-1' }, '18 ffffffffffffffffff01'],
   [{ big: '-9223372036854775808' }, '18 80808080808080808001'],
@@ -189,6 +192,38 @@ it('given types of the same name in several scopes, then a name means the innerm
   expect(lookUp(scope, 'Type')?.[0]).toBe(innermost);
   expect(lookUp(scope, '.Type')?.[0]).toBe(outermost);
   expect(lookUp(scope, 'a.Type')).toEqual([innermost, inner, outer, root]);
-  expect(lookUp(scope, '.a.Type')).toBe(undefined);
+  for (const name of ['.a.Type', '.b.Type', 'b.c.Type']) expect(lookUp(scope, name)).toBe(undefined);
   expect(lookUp(scope, '.a.a.Type')?.[0]).toBe(innermost);
+});
+
+it('given a method that is used again, then its codec is the same', () => {
+  expect(codecOf('/test.Echo/Say')).toBe(codecOf('/test.Echo/Say'));
+});
+
+it('given a method of a message that is not declared, then the name of the message is reported', () => {
+  const methods = { Ask: { requestType: 'Question', responseType: 'None' } };
+  const codecFor = methodCodecs({ nested: { Service: { methods }, Question: { fields: {} } } });
+  expect(() => codecFor('/Service/Ask')).toThrow('no such message: None');
+});
+
+it.each([
+  '/test.Echo/None',
+  '/test.None/Say',
+  '/none/None',
+  '/none.None/None',
+  '',
+  '/test.Echo/constructor',
+  '/constructor/name',
+])('given the undeclared method "%s", then there is no codec', (name) => {
+  expect(codecOf(name)).toBe(undefined);
+});
+
+it.each([
+  [{ type: 'bytes', id: 1 }, 'fields of type bytes are not supported'],
+  [{ type: 'int32', id: 1, rule: 'repeated' }, 'lists of int32 are not supported'],
+  [{ type: 'string', id: 1, keyType: 'int32' }, 'maps of int32 to string are not supported'],
+  [{ type: 'int32', id: 1, keyType: 'string' }, 'maps of string to int32 are not supported'],
+  [{ type: 'string' }, 'field one has no number'],
+])('given a field %o, then its message is refused when its codec is made', (field, reason) => {
+  expect(() => messageCodecs()([{ fields: { one: field } }])).toThrow(reason);
 });

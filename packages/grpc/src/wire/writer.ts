@@ -39,9 +39,8 @@ export class Writer {
     this.end(start);
   }
 
-  /** What is written between begin and end gets its length before it. */
+  /** What is written between begin and end gets its length before it. A tag comes before, which left room for a length of one byte. */
   begin(): number {
-    this.#reserve(1);
     this.#at += 1;
     return this.#at;
   }
