@@ -24,6 +24,21 @@ it('given a message in any parts, then it is complete with its last byte and not
   );
 });
 
+it.each([[[105]], [[5, 100]], [[1, 1, 1, 102]], [[60, 4, 1, 40]]])(
+  'given a message in parts of %j bytes, then it is what was sent',
+  (sizes) => {
+    const message = Buffer.from(Array.from({ length: 100 }, (_, at) => at + 1));
+    const [reader, framed] = [createMessageReader(), frameMessage(message)];
+    expect(framed.toString('hex')).toBe(`0000000064${message.toString('hex')}`);
+    let at = 0;
+    for (const size of sizes) {
+      reader.read(framed.subarray(at, at + size));
+      at += size;
+    }
+    expect(reader.message()).toEqual(message);
+  },
+);
+
 it('given a message in 200,000 parts, then it is copied a few times as it grows, and not once for each part', () => {
   const reader = createMessageReader();
   const message = Buffer.alloc(200_000, 'x');

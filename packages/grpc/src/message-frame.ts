@@ -7,11 +7,9 @@ const headBytes = 5;
 export const maxMessageBytes: number = 4 * 1024 * 1024;
 
 export function frameMessage(message: Uint8Array): Buffer {
-  const framed = Buffer.allocUnsafe(headBytes + message.length);
-  framed[0] = 0;
-  framed.writeUInt32BE(message.length, 1);
-  framed.set(message, headBytes);
-  return framed;
+  const head = Buffer.alloc(headBytes);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
 }
 
 /** Collects the one message of a stream, in time and memory that grow with its length, however small the parts are. */
@@ -28,7 +26,7 @@ export function createMessageReader(): MessageReader {
   const length = (): number => (size < headBytes ? Infinity : received.readUInt32BE(1));
   function append(bytes: Buffer): void {
     if (size + bytes.length > received.length) {
-      const grown = Buffer.alloc(Math.max(size + bytes.length, size * 2, 64));
+      const grown = Buffer.alloc(Math.max(size + bytes.length, size * 2));
       received.copy(grown, 0, 0, size);
       received = grown;
     }

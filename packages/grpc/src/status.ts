@@ -37,8 +37,7 @@ export function statusOfHttp(headers: readonly Header[]): Status | undefined {
     return { code: httpCodes.get(httpStatus) ?? 'Unknown', detail };
   }
   if (isGrpc(headers)) return undefined;
-  const contentType = headerOf(headers, 'content-type') ?? '';
-  return { code: 'Unknown', detail: `unexpected content-type ${JSON.stringify(contentType.slice(0, 100))}` };
+  return { code: 'Unknown', detail: `unexpected content-type ${JSON.stringify(contentTypeOf(headers).slice(0, 100))}` };
 }
 
 const httpCodes: ReadonlyMap<string, Code> = new Map<string, Code>([
@@ -53,7 +52,11 @@ const httpCodes: ReadonlyMap<string, Code> = new Map<string, Code>([
 ]);
 
 export function isGrpc(headers: readonly Header[]): boolean {
-  return /^application\/grpc(?:$|[+;])/i.test(headerOf(headers, 'content-type') ?? '');
+  return /^application\/grpc(?:$|[+;])/i.test(contentTypeOf(headers));
+}
+
+function contentTypeOf(headers: readonly Header[]): string {
+  return headerOf(headers, 'content-type') ?? '';
 }
 
 export function codeOfReset(code: number): Code {
@@ -73,11 +76,11 @@ function decodeDetail(text: string): string {
     text.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
     'latin1',
   );
-  return bytes.toString('utf8');
+  return bytes.toString();
 }
 
 function encodeDetail(text: string): string {
-  return [...Buffer.from(text, 'utf8')]
+  return [...Buffer.from(text)]
     .map((byte) =>
       byte < 0x20 || byte > 0x7e || byte === 0x25
         ? `%${byte.toString(16).toUpperCase().padStart(2, '0')}`

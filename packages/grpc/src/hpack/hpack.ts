@@ -92,12 +92,13 @@ export function createHeaderDecoder(): HeaderDecoder {
   let size = 0;
 
   function evict(): void {
-    while (size > limit) size -= sizeOf(dynamic.pop());
+    while (size > limit) size -= sizeOf(dynamic.pop() as Header);
   }
-  function add(header: Header): void {
+  function added(header: Header): Header {
     dynamic.unshift(header);
     size += sizeOf(header);
     evict();
+    return header;
   }
   function at(index: number): Header {
     const header = index <= staticTable.length ? staticTable[index - 1] : dynamic[index - staticTable.length - 1];
@@ -110,6 +111,11 @@ export function createHeaderDecoder(): HeaderDecoder {
       const reader = createReader(block);
       const headers: Header[] = [];
       let listBytes = 0;
+      const take = (header: Header): void => {
+        headers.push(header);
+        listBytes += sizeOf(header);
+        if (listBytes > maxListBytes) throw new Error('hpack: header list too large');
+      };
       const literal = (nameIndex: number): Header => [
         nameIndex === 0 ? reader.text() : at(nameIndex)[0],
         reader.text(),
@@ -117,35 +123,35 @@ export function createHeaderDecoder(): HeaderDecoder {
       while (!reader.atEnd()) {
         const first = reader.peek();
         if ((first & 0x80) !== 0) {
-          headers.push(at(reader.integer(7)));
+          take(at(reader.integer(7)));
         } else if ((first & 0x40) !== 0) {
-          const header = literal(reader.integer(6));
-          add(header);
-          headers.push(header);
+          take(added(literal(reader.integer(6))));
         } else if ((first & 0x20) !== 0) {
           limit = reader.integer(5);
           if (limit > tableLimit || headers.length > 0) throw new Error('hpack: table size update out of place');
           evict();
         } else {
-          headers.push(literal(reader.integer(4)));
+          take(literal(reader.integer(4)));
         }
-        listBytes += (first & 0xe0) === 0x20 ? 0 : sizeOf(headers.at(-1));
-        if (listBytes > maxListBytes) throw new Error('hpack: header list too large');
       }
       return headers;
     },
   };
 }
 
-function sizeOf(header: Header | undefined): number {
-  return header === undefined ? 0 : header[0].length + header[1].length + entryOverhead;
+function sizeOf([name, value]: Header): number {
+  return name.length + value.length + entryOverhead;
 }
 
 function createReader(block: Uint8Array) {
   let position = 0;
-  const next = (): number => {
+  const peek = (): number => {
     const byte = block[position];
     if (byte === undefined) throw new Error('hpack: the block ends too early');
+    return byte;
+  };
+  const next = (): number => {
+    const byte = peek();
     position += 1;
     return byte;
   };
@@ -153,19 +159,19 @@ function createReader(block: Uint8Array) {
     const full = 2 ** prefixBits - 1;
     let value = next() & full;
     if (value < full) return value;
-    for (let shift = 0; ; shift += 7) {
+    for (let shift = 0; shift < 28; shift += 7) {
       const byte = next();
       value += (byte & 0x7f) * 2 ** shift;
-      if (shift > 21) throw new Error('hpack: integer too large');
       if ((byte & 0x80) === 0) return value;
     }
+    throw new Error('hpack: integer too large');
   };
   return {
     atEnd: (): boolean => position >= block.length,
-    peek: (): number => block[position] ?? 0,
+    peek,
     integer,
     text: (): string => {
-      const isCompressed = ((block[position] ?? 0) & 0x80) !== 0;
+      const isCompressed = (peek() & 0x80) !== 0;
       const length = integer(7);
       if (position + length > block.length) throw new Error('hpack: the block ends too early');
       const bytes = block.subarray(position, position + length);

@@ -16,61 +16,38 @@ const lengths: readonly number[] = [
   27, 20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23, 26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27,
   27, 27, 27, 26, 30,
 ];
+const shortest = 5;
 const longest = 30;
 const endOfString = 256;
 
-/** Symbols in the order of their words, and per length the first word and where its symbols begin. */
-interface Table {
-  readonly symbols: Uint16Array;
-  readonly first: Int32Array;
-  readonly offset: Int32Array;
-  readonly count: Int32Array;
-}
+/** Symbols by their words. A one before the first bit tells words of different lengths apart. */
+const symbols: ReadonlyMap<number, number> = symbolsByWord();
 
-let table: Table | undefined;
-
-function tableOf(): Table {
-  const symbols = Uint16Array.from(lengths.keys()).sort((a, b) => (lengths[a] ?? 0) - (lengths[b] ?? 0) || a - b);
-  const first = new Int32Array(longest + 1);
-  const offset = new Int32Array(longest + 1);
-  const count = new Int32Array(longest + 1);
-  for (const length of lengths) count[length] = (count[length] ?? 0) + 1;
-  for (let length = 1, word = 0, at = 0; length <= longest; length += 1) {
-    word <<= 1;
-    first[length] = word;
-    offset[length] = at;
-    word += count[length] ?? 0;
-    at += count[length] ?? 0;
+function symbolsByWord(): ReadonlyMap<number, number> {
+  const byWord = new Map<number, number>();
+  for (let length = shortest, word = 0; length <= longest; length += 1) {
+    word *= 2;
+    for (const [symbol, each] of lengths.entries()) if (each === length) byWord.set(2 ** length + word++, symbol);
   }
-  return { symbols, first, offset, count };
+  return byWord;
 }
 
 /** Throws for what is no code. */
 export function decodeHuffman(bytes: Uint8Array): string {
-  table ??= tableOf();
-  const { symbols, first, offset, count } = table;
   const decoded: number[] = [];
-  let word = 0;
-  let length = 0;
-  let onlyOnes = true;
+  let word = 1;
   for (const byte of bytes) {
     for (let bit = 7; bit >= 0; bit -= 1) {
-      const value = (byte >> bit) & 1;
-      word = (word << 1) | value;
-      length += 1;
-      onlyOnes &&= value === 1;
-      if (length > longest) throw new Error('huffman: no such code');
-      const index = word - (first[length] ?? 0);
-      if (index >= (count[length] ?? 0)) continue;
-      const symbol = symbols[(offset[length] ?? 0) + index] ?? endOfString;
+      word = word * 2 + ((byte >> bit) & 1);
+      // There is one after 30 bits at the latest: the code has no gap.
+      const symbol = symbols.get(word);
+      if (symbol === undefined) continue;
       if (symbol === endOfString) throw new Error('huffman: end of string inside of a string');
       decoded.push(symbol);
-      word = 0;
-      length = 0;
-      onlyOnes = true;
+      word = 1;
     }
   }
   // What is left is filled with the beginning of the end-of-string symbol: fewer than eight ones.
-  if (length > 7 || !onlyOnes) throw new Error('huffman: bad padding');
+  if (!/^1{1,8}$/.test(word.toString(2))) throw new Error('huffman: bad padding');
   return Buffer.from(decoded).toString('latin1');
 }

@@ -19,8 +19,8 @@ export function createFrameReader(maxBytes: number = maxFrameBytes): FrameReader
         if (length > maxBytes) throw new ProtocolViolation('frame too long', errorCodes.frameSizeError);
         if (rest.length < headBytes + length) return;
         const frame: Frame = {
-          type: rest[3] ?? 0,
-          flags: rest[4] ?? 0,
+          type: rest.readUInt8(3),
+          flags: rest.readUInt8(4),
           stream: rest.readUInt32BE(5) & 0x7fff_ffff,
           payload: rest.subarray(headBytes, headBytes + length),
         };
@@ -69,7 +69,7 @@ export function bodyOf({ type, flags: bits, payload }: Frame): Buffer {
   const hasPriority = type === frameTypes.headers && (bits & flags.priority) !== 0;
   const start = (isPadded ? 1 : 0) + (hasPriority ? 5 : 0);
   if (start > payload.length) throw new ProtocolViolation('frame too short', errorCodes.frameSizeError);
-  const padding = isPadded ? (payload[0] ?? 0) : 0;
+  const padding = isPadded ? payload.readUInt8(0) : 0;
   if (start + padding > payload.length) throw new ProtocolViolation('more padding than payload');
   return payload.subarray(start, payload.length - padding);
 }
@@ -80,6 +80,6 @@ export function checkPriority(frame: Frame): void {
   const isHeaders = type === frameTypes.headers;
   if (isHeaders && (bits & flags.priority) === 0) return;
   const at = isHeaders && (bits & flags.padded) !== 0 ? 1 : 0;
-  if (payload.length < at + 4) throw new ProtocolViolation('frame too short', errorCodes.frameSizeError);
+  if (payload.length < at + 5) throw new ProtocolViolation('frame too short', errorCodes.frameSizeError);
   if ((payload.readUInt32BE(at) & 0x7fff_ffff) === stream) throw new ProtocolViolation('a stream depends on itself');
 }

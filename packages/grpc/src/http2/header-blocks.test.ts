@@ -47,10 +47,47 @@ it('given anything between the frames of a block, then it is refused; after the 
   blocks.admit(ping);
 });
 
-it('given a continuation of nothing, or a block without end, then it is refused', () => {
+it('given a continuation of nothing, then it is refused', () => {
   const blocks = createHeaderBlocks();
   expect(() => blocks.take(frame('continuation', block))).toThrow('a continuation of nothing');
-  blocks.take(frame('headers', block));
-  const part = frame('continuation', Buffer.alloc(16_384));
-  expect(() => Array.from({ length: 5 }, () => blocks.take(part))).toThrow('headers too long');
+});
+
+const tooLong = expect.objectContaining({ message: 'headers too long', code: 11 });
+
+it('given a block of 64 KiB, then it is taken; with one byte more it is refused', () => {
+  const begin = Buffer.concat([encodeHeaders([['x', 'y'.repeat(32_700)]]), encodeHeaders([['x', 'y'.repeat(32_700)]])]);
+  const rest = encodeHeaders([['x', 'y'.repeat(65_536 - begin.length - 4)]]);
+  const blocks = createHeaderBlocks();
+  expect(blocks.take(frame('headers', begin))).toBe(undefined);
+  expect(blocks.take(frame('continuation', rest, flags.endHeaders))?.headers).toHaveLength(3);
+  blocks.take(frame('headers', begin));
+  expect(() => blocks.take(frame('continuation', Buffer.concat([rest, Buffer.of(0x82)]), flags.endHeaders))).toThrow(
+    tooLong,
+  );
+});
+
+it('given a block of 1,024 frames, then it is taken; with one more it is refused', () => {
+  const [first, empty] = [frame('headers', block), frame('continuation', Buffer.alloc(0))];
+  const blocks = createHeaderBlocks();
+  for (const each of [first, ...Array.from({ length: 1_022 }, () => empty)]) blocks.take(each);
+  expect(blocks.take({ ...empty, flags: flags.endHeaders })?.headers).toEqual(headers);
+  for (const each of [first, ...Array.from({ length: 1_023 }, () => empty)]) blocks.take(each);
+  expect(() => blocks.take(empty)).toThrow(tooLong);
+});
+
+it('given a block that cannot be decoded, then the code is that of compression', () => {
+  const broken = frame('headers', Buffer.of(0x80), flags.endHeaders);
+  expect(() => createHeaderBlocks().take(broken)).toThrow(expect.objectContaining({ code: 9 }));
+});
+
+it('given padding and priority, then they are taken off the first frame only, and the priority is checked', () => {
+  const [begin, rest] = [block.subarray(0, 5), block.subarray(5)];
+  const padded = (on: number): Buffer => Buffer.concat([Buffer.from([2, 0, 0, 0, on, 0]), begin, Buffer.alloc(2)]);
+  const blocks = createHeaderBlocks();
+  blocks.take(frame('headers', padded(3), flags.padded | flags.priority));
+  const ended = flags.endHeaders | flags.padded | flags.priority;
+  expect(blocks.take(frame('continuation', rest, ended))?.headers).toEqual(headers);
+  expect(() => blocks.take(frame('headers', padded(1), flags.padded | flags.priority))).toThrow(
+    'a stream depends on itself',
+  );
 });

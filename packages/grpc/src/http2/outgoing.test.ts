@@ -33,6 +33,53 @@ it('given data larger than the window, then the rest waits for room, and the tra
   expect(outgoing.has(1)).toBe(false);
 });
 
+it.each([
+  [16_384, ['headers 16384 1', 'continuation 16384 0', 'continuation 7239 4']],
+  [20_000, ['headers 20000 1', 'continuation 20000 0', 'continuation 7 4']],
+  [40_007, ['headers 40007 5']],
+])(
+  'given headers of 40,007 bytes and frames of %i, then they are sent in frames that are not longer',
+  (size, expected) => {
+    const sent: string[] = [];
+    const said: number[] = [];
+    const outgoing = createOutgoing({
+      onSaid: (stream) => said.push(stream),
+      send: (type, { flags }, { length }) =>
+        sent.push(`${type === frameTypes.headers ? 'headers' : 'continuation'} ${length} ${flags}`),
+    });
+    outgoing.begin(1);
+    outgoing.setMaxFrame(size);
+    outgoing.sendHeaders(1, [['x', 'y'.repeat(40_000)]], 'last');
+    expect([sent, said]).toEqual([expected, [1]]);
+  },
+);
+
+it('given data in parts, then what waits is sent in one frame, and the stream has more to send until then', () => {
+  const { outgoing, sent } = recorded();
+  outgoing.sendHeaders(1, [], 'more');
+  outgoing.sendData(1, Buffer.alloc(65_535), 'more');
+  outgoing.sendData(1, Buffer.alloc(5), 'more');
+  outgoing.sendData(1, Buffer.alloc(7), 'last');
+  expect([sent.at(-1), outgoing.has(1)]).toEqual(['data 1 16383', true]);
+  outgoing.setInitialWindow(65_547);
+  outgoing.widen(0, 12);
+  expect([sent.at(-1), outgoing.has(1)]).toEqual(['data 1 12 end', false]);
+  expect(outgoing.has(3)).toBe(true);
+  outgoing.clear();
+  expect(outgoing.has(3)).toBe(false);
+});
+
+it('given the largest windows and frames, then they are taken', () => {
+  const { outgoing, sent } = recorded();
+  outgoing.widen(0, 2 ** 31 - 1 - 65_535);
+  outgoing.widen(1, 2 ** 31 - 1 - 65_535);
+  outgoing.setMaxFrame(2 ** 24 - 1);
+  outgoing.setInitialWindow(65_535);
+  outgoing.sendHeaders(1, [], 'more');
+  outgoing.sendData(1, Buffer.alloc(70_000), 'last');
+  expect(sent).toEqual(['headers 1', 'data 1 70000 end']);
+});
+
 it('given the window of the connection is used up, then every stream waits for it', () => {
   const { outgoing, sent } = recorded();
   outgoing.setInitialWindow(100_000);
@@ -65,6 +112,7 @@ it('given a stream that is forgotten or never began, then nothing more of it is 
   outgoing.sendData(1, Buffer.alloc(2), 'last');
   outgoing.forget(1);
   outgoing.widen(1, 10);
+  outgoing.sendHeaders(5, [], 'last');
   outgoing.sendData(5, Buffer.alloc(2), 'last');
   expect(sent).toEqual(['headers 1', 'data 1 1']);
 });

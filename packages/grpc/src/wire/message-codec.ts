@@ -27,7 +27,7 @@ export interface MessageCodec {
 interface MessageType {
   readonly write: (out: Writer, message: object) => void;
   /** Reads up to the reader's end, into a new message or on top of one. */
-  readonly read: (input: Reader, into?: Message) => Message;
+  readonly read: (input: Reader, into?: Message | null) => Message;
 }
 
 /** Makes codecs; messages that occur in several others have one. */
@@ -118,7 +118,7 @@ function nested(type: MessageType): ValueCodec {
     },
     read: (input, before) => {
       const outer = input.enter();
-      const message = type.read(input, (before ?? undefined) as Message | undefined);
+      const message = type.read(input, before as Message | null);
       input.leave(outer);
       return message;
     },

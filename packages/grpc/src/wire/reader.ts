@@ -24,8 +24,8 @@ export class Reader {
   #end: number;
 
   constructor(bytes: Uint8Array) {
-    this.#bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.#end = bytes.length;
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#end = this.#bytes.length;
   }
 
   /** Whether the message that is being read ends here. */

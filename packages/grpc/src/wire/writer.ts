@@ -39,9 +39,8 @@ export class Writer {
     this.end(start);
   }
 
-  /** What is written between begin and end gets its length before it. */
+  /** What is written between begin and end gets its length before it. A tag comes before, which left room for a length of one byte. */
   begin(): number {
-    this.#reserve(1);
     this.#at += 1;
     return this.#at;
   }
@@ -53,7 +52,7 @@ export class Writer {
       return;
     }
     // One byte was left free for the length; the content makes room for the others.
-    const more = length < 0x40_00 ? 1 : length < 0x20_00_00 ? 2 : length < 0x10_00_00_00 ? 3 : 4;
+    const more = Math.floor((31 - Math.clz32(length)) / 7);
     this.#reserve(more);
     this.#bytes.copyWithin(start + more, start, this.#at);
     this.#at = start - 1;
