@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The exec plugin that a kubeconfig names, and the cluster information that it receives. */
-import { isatty } from 'node:tty';
 import type { ExecCluster, ExecPlugin } from './cluster-config.ts';
 import { type Files } from './files.ts';
 import type { Cluster, Exec } from './kubeconfig-format.ts';
@@ -15,8 +14,8 @@ export async function execPluginOf(files: Files, cluster: Cluster, exec: Exec): 
   const { command = '', args, env, apiVersion = '', installHint } = exec;
   if (!versions.includes(apiVersion)) throw new Error(`exec plugin: invalid apiVersion ${JSON.stringify(apiVersion)}`);
   if (exec.interactiveMode === 'Always') {
-    const why = isatty(0) ? 'unavailable: there is no user to ask' : 'not a terminal';
-    throw new Error(`exec plugin cannot support interactive mode: standard input is ${why}`);
+    // The one that plugins have here.
+    throw new Error('exec plugin cannot support interactive mode: standard input is not a terminal');
   }
   return {
     command,
@@ -30,8 +29,7 @@ export async function execPluginOf(files: Files, cluster: Cluster, exec: Exec): 
 
 async function clusterInfo(files: Files, cluster: Cluster): Promise<ExecCluster> {
   const { server, tlsServerName = '', skipTLSVerify, caData = '', caFile = '', proxyUrl = '' } = cluster;
-  const authorities =
-    caData === '' && caFile !== '' ? Buffer.from(await files.read(caFile)).toString('base64') : caData;
+  const authorities = caFile === '' ? caData : Buffer.from(await files.read(caFile)).toString('base64');
   return {
     server,
     ...(tlsServerName !== '' && { 'tls-server-name': tlsServerName }),

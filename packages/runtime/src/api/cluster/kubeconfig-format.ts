@@ -12,7 +12,7 @@
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type * as clientNode from '@kubernetes/client-node/dist/config_types.js';
 import { dirname, isAbsolute, join } from 'node:path';
-import { type Files, readText } from './files.ts';
+import { type FileError, type Files, readText } from './files.ts';
 
 export interface Cluster extends clientNode.Cluster {
   readonly disableCompression?: unknown;
@@ -21,8 +21,8 @@ export interface Cluster extends clientNode.Cluster {
 
 export interface User extends clientNode.User {
   readonly tokenFile?: string;
-  readonly exec?: Exec | null;
-  readonly authProvider?: { readonly name?: string } | null;
+  readonly exec?: Exec;
+  readonly authProvider?: { readonly name?: string };
 }
 
 export interface Exec {
@@ -39,9 +39,7 @@ export interface Exec {
 export interface Chosen {
   readonly contextName: string;
   readonly contextExists: boolean;
-  readonly clusterName: string;
   readonly cluster: Cluster;
-  readonly userName: string;
   readonly user: User;
 }
 
@@ -49,9 +47,7 @@ export interface Chosen {
 export const nothingChosen: Chosen = {
   contextName: '',
   contextExists: false,
-  clusterName: '',
   cluster: { name: '', server: '', skipTLSVerify: false },
-  userName: '',
   user: { name: '' },
 };
 
@@ -65,7 +61,7 @@ export async function readKubeconfig(files: Files, path: string): Promise<Chosen
   const config = new KubeConfig();
   config.loadFromOptions({
     currentContext: document['current-context'] ?? '',
-    contexts: named(document.contexts).map(({ name, context }) => ({ cluster: '', user: '', ...said(context), name })),
+    contexts: named(document.contexts).map(({ name, context }) => ({ ...said(context), name })),
     clusters: named(document.clusters).flatMap(({ name, cluster }) => {
       const { server, 'disable-compression': disableCompression, extensions, ...fields } = said(cluster);
       // It cuts a slash off the end of the server, so that this one stands for none.
@@ -84,13 +80,10 @@ export async function readKubeconfig(files: Files, path: string): Promise<Chosen
 
 function chosenFrom(config: KubeConfig, folder: string): Chosen {
   const contextName = config.getCurrentContext();
-  const context = config.getContextObject(contextName);
   return {
     contextName,
-    contextExists: context !== null,
-    clusterName: context?.cluster ?? '',
+    contextExists: config.getContextObject(contextName) !== null,
     cluster: config.getCurrentCluster() ?? nothingChosen.cluster,
-    userName: context?.user ?? '',
     user: withPaths(config.getCurrentUser() ?? nothingChosen.user, folder),
   };
 }
@@ -138,8 +131,8 @@ async function parse(files: Files, path: string): Promise<Document> {
   try {
     text = await readText(files, path);
   } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    throw missing ? new Error(`stat ${path}: no such file or directory`, { cause: error }) : unreadable(path, error);
+    const missing = (error as FileError).code === 'ENOENT';
+    throw missing ? new Error(`stat ${path}: no such file or directory`) : unreadable(path, error);
   }
   // Needed out of cluster only, so it is loaded here.
   const { loadAll } = await import('js-yaml');
@@ -155,5 +148,5 @@ async function parse(files: Files, path: string): Promise<Document> {
 
 /** Without a cause, and with the first line only: the rest of a YAML error quotes the file, which holds secrets. */
 function unreadable(path: string, error: unknown): Error {
-  return new Error(`error loading config file "${path}": ${(error as Error).message.split('\n', 1)[0]}`);
+  return new Error(`error loading config file "${path}": ${(error as Error).message.split('\n')[0]}`);
 }
