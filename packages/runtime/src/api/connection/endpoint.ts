@@ -13,6 +13,11 @@ export interface Endpoint {
 export function parseEndpoint(server: string, schemeIfNone: 'https' | 'http'): Endpoint {
   const url = parseUrl(server) ?? parseUrl(`${schemeIfNone}://${server}`);
   if (url === undefined) throw new Error(`host must be a URL or a host:port pair: ${JSON.stringify(server)}`);
+  return endpointOf(url);
+}
+
+/** Where a URL of http or https leads. */
+export function endpointOf(url: URL): Endpoint {
   const scheme = url.protocol === 'https:' ? 'https' : 'http';
   return {
     scheme,
