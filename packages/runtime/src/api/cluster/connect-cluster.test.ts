@@ -282,7 +282,8 @@ describe('environment', () => {
   it.each<[string, Record<string, string>, string[]]>([
     ['both variables', { KUBE_CLIENT_BACKOFF_BASE: '1', KUBE_CLIENT_BACKOFF_DURATION: '2' }, [ignored]],
     ['the base', { KUBE_CLIENT_BACKOFF_BASE: '1' }, []],
-    ['the duration', { KUBE_CLIENT_BACKOFF_DURATION: '2', KUBE_CLIENT_BACKOFF_BASE: '' }, []],
+    ['the duration', { KUBE_CLIENT_BACKOFF_DURATION: '2' }, []],
+    ['the duration, and an empty base,', { KUBE_CLIENT_BACKOFF_DURATION: '2', KUBE_CLIENT_BACKOFF_BASE: '' }, []],
   ])(
     'given %s of the backoff of client-go, which this client does not have, then a line is logged for both together only',
     async (_what, env, messages) => {
@@ -329,6 +330,8 @@ describe('systemFiles', () => {
     const missing = await rejectionOf(files.read('/no/such/file'));
     expect(String(missing)).toBe('FileError: open /no/such/file: no such file or directory');
     expect(missing).toMatchObject({ cause: { syscall: 'open' } });
+    const below = `${import.meta.filename}/x`;
+    expect(String(await rejectionOf(files.read(below)))).toBe(`FileError: open ${below}: not a directory`);
     const long = `/${'x'.repeat(300)}`;
     expect(String(await rejectionOf(files.read(long)))).toBe(`FileError: open ${long}: ENAMETOOLONG`);
     expect(String(await rejectionOf(files.read('/')))).toBe('FileError: read /: is a directory');

@@ -75,34 +75,28 @@ async function createRunner(
   const run = (file: string, fileArgs: readonly string[], options: SpawnOptions): ChildProcess => {
     const child = spawn(file, fileArgs, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     const limit = clock.timer(timeoutMs, () => cutOff(child));
+    child.once('close', () => limit.cancel());
     return child.once('close', (code) => {
-      limit.cancel();
       exitCode = code;
     });
   };
   const config = new KubeConfig();
   // A private method, but the only way in. A test fails if it disappears.
-  for (const authenticator of config['authenticators']) {
-    if ('execFn' in authenticator) authenticator.execFn = run;
-  }
-  // Only the user matters: nothing is sent through client-node.
-  config.loadFromClusterAndUser(
-    { name: 'cluster', server: 'https://unused', skipTLSVerify: false },
-    { name: 'user', exec },
-  );
+  for (const authenticator of config['authenticators']) Object.assign(authenticator, { execFn: run });
+  // Only the user matters: nothing is sent through client-node. It finds the context and the user without names.
+  config.loadFromOptions({ contexts: [{}], users: [{ exec }] });
   return { config, exitCode: () => exitCode };
 }
 
 /** The plugin leads a process group. A child process that left it may still hold the other end of a pipe. */
 function cutOff(child: ChildProcess): void {
   try {
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    process.kill(-Number(child.pid), 'SIGKILL');
   } catch {
     // There is no group any more, or the system has none.
     child.kill('SIGKILL');
   }
-  child.stdout?.destroy();
-  child.stderr?.destroy();
+  for (const pipe of child.stdio) pipe?.destroy();
 }
 
 async function askFor(config: KubeConfig): Promise<Credential> {
@@ -127,9 +121,7 @@ async function askFor(config: KubeConfig): Promise<Credential> {
   return { authorization, identity };
 }
 
-class AnswerError extends Error {
-  override readonly name = 'AnswerError';
-}
+class AnswerError extends Error {}
 
 function explained(error: unknown, plugin: ExecPlugin, exitCode: number | null | undefined): Error {
   return new Error(`getting credentials: ${reasonOf(error as Error, plugin, exitCode)}`);

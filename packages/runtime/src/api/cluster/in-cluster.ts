@@ -48,7 +48,7 @@ function serviceOf(env: Environment): string | undefined {
   const host = env['KUBERNETES_SERVICE_HOST'] ?? '';
   const port = env['KUBERNETES_SERVICE_PORT'] ?? '';
   if (host === '' || port === '') return undefined;
-  return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** If it is missing, the authorities of the system are used, as in client-go. */

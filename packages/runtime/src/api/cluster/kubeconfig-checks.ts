@@ -29,9 +29,8 @@ export async function confirmUsable(files: Files, chosen: Chosen): Promise<void>
   throw new Error(`invalid configuration: ${findings.length === 1 ? first : `[${findings.join(', ')}]`}`);
 }
 
-function contextFindings({ contextName, contextExists }: Chosen): string[] {
-  if (contextName === '' || contextExists) return [];
-  return [`context was not found for specified context: ${contextName}`];
+function contextFindings({ missingContext: name }: Chosen): string[] {
+  return name === undefined ? [] : [`context was not found for specified context: ${name}`];
 }
 
 /** Undefined: none is set. Throws if it cannot be used. */

@@ -35,24 +35,27 @@ export interface Exec {
   readonly provideClusterInfo?: boolean;
 }
 
-/** The current context and what it refers to; missing parts are empty. Paths are absolute, or relative as ours are. */
+/** What the current context refers to; missing parts are empty. Paths are absolute, or relative as ours are. */
 export interface Chosen {
-  readonly contextName: string;
-  readonly contextExists: boolean;
+  /** The name of the current context if there is no such one. */
+  readonly missingContext?: string | undefined;
   readonly cluster: Cluster;
   readonly user: User;
 }
 
+/** Empty if the file names none. */
+interface Named {
+  readonly contextName: string;
+}
+
 /** The configuration without a file. */
 export const nothingChosen: Chosen = {
-  contextName: '',
-  contextExists: false,
   cluster: { name: '', server: '', skipTLSVerify: false },
   user: { name: '' },
 };
 
 /** Loads client-node, so it is called out of cluster only. */
-export async function readKubeconfig(files: Files, path: string): Promise<Chosen> {
+export async function readKubeconfig(files: Files, path: string): Promise<Chosen & Named> {
   const document = await parse(files, path);
   const [{ KubeConfig }, reader] = await Promise.all([
     import('@kubernetes/client-node/dist/config.js'),
@@ -78,11 +81,11 @@ export async function readKubeconfig(files: Files, path: string): Promise<Chosen
   return chosenFrom(config, dirname(path));
 }
 
-function chosenFrom(config: KubeConfig, folder: string): Chosen {
+function chosenFrom(config: KubeConfig, folder: string): Chosen & Named {
   const contextName = config.getCurrentContext();
   return {
     contextName,
-    contextExists: config.getContextObject(contextName) !== null,
+    missingContext: contextName === '' || config.getContextObject(contextName) !== null ? undefined : contextName,
     cluster: config.getCurrentCluster() ?? nothingChosen.cluster,
     user: withPaths(config.getCurrentUser() ?? nothingChosen.user, folder),
   };

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createTestAuthority, memoryFiles, recordingLogger } from '../../../testing/index.ts';
 import { authorityOf } from '../connection/endpoint.ts';
 import { FileError } from './files.ts';
+import { readKubeconfig } from './kubeconfig-format.ts';
 import { type ClusterFlags, loadClusterConfig } from './load-cluster-config.ts';
 
 const ca = createTestAuthority().ca;
@@ -172,7 +173,7 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
     expect(empty.config?.tls).toEqual({ verify: 'server' });
   });
 
-  const apiVersion = 'client.authentication.k8s.io/v1';
+  const apiVersion = 'client.authentication.k8s.io/v1beta1';
   it.each([
     {
       exec: 'command: ./bin/login, args: [-x], env: [{ name: A, value: b }], installHint: dnf install login',
@@ -215,14 +216,16 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
       'disable-compression': true,
       config: { audience: 'us' },
     });
-    const unverified = await loadFile({
-      cluster: '{ server: "https://api", insecure-skip-tls-verify: true, extensions: [{ name: other, extension: 1 }] }',
-      user: `{ exec: ${exec} }`,
-    });
-    expect(unverified.config?.user.kind === 'plugin' && unverified.config.user.plugin.cluster).toEqual({
-      server: 'https://api',
-      'insecure-skip-tls-verify': true,
-    });
+    for (const extensions of ['', 'extensions: [{ name: other, extension: 1 }]']) {
+      const unverified = await loadFile({
+        cluster: `{ server: "https://api", insecure-skip-tls-verify: true, ${extensions} }`,
+        user: `{ exec: ${exec} }`,
+      });
+      expect(unverified.config?.user.kind === 'plugin' && unverified.config.user.plugin.cluster).toEqual({
+        server: 'https://api',
+        'insecure-skip-tls-verify': true,
+      });
+    }
   });
 
   it('given an exec plugin beside a certificate or a token, then the plugin does not run', async () => {
@@ -425,6 +428,14 @@ current-context: elsewhere
     const read = () => Promise.reject(new FileError('/k', 'EACCES'));
     const unreadable = loadClusterConfig({ files: { read }, env: {}, logger: recordingLogger() }, { kubeconfig: '/k' });
     await expect(unreadable).rejects.toThrow('error loading config file "/k": open /k: permission denied');
+  });
+
+  it('given an empty file, then everything in it is empty', async () => {
+    expect(await readKubeconfig(memoryFiles({ '/k': '' }), '/k')).toEqual({
+      contextName: '',
+      cluster: { name: '', server: '', skipTLSVerify: false },
+      user: { name: '' },
+    });
   });
 
   it('given an empty file, then the in-cluster configuration is used where there is one', async () => {
