@@ -162,15 +162,17 @@ describe('what is sent', () => {
       client.get(persistentVolumeClaims, { name: 'a' }),
       client.create(persistentVolumeClaims, { metadata: { name: 'a' } }),
       client.update(persistentVolumes, { metadata: { name: 'a' } }),
+      client.update(persistentVolumes, { metadata: { resourceVersion: '1' } }),
       ...['..', 'a/status', 'a%2Fstatus'].map((name) => client.get(persistentVolumes, { name })),
     ];
     const failures = await Promise.all(calls.map(failure));
-    expect(failures.map(isNotFound)).toEqual([false, false, false, false, true, true, true]);
+    expect(failures.map(isNotFound)).toEqual([false, false, false, false, false, true, true, true]);
     expect(failures.map(String)).toEqual([
       'Error: the name of a PersistentVolume must not be empty',
       'Error: a PersistentVolumeClaim needs a namespace',
       'Error: a PersistentVolumeClaim needs a namespace',
       'Error: an update of a PersistentVolume needs the resourceVersion that it was computed from',
+      'Error: the name of a PersistentVolume must not be empty',
       `ApiError: invalid resource name "..": [may not be '..']`,
       `ApiError: invalid resource name "a/status": [may not contain '/']`,
       `ApiError: invalid resource name "a%2Fstatus": [may not contain '%']`,
@@ -215,6 +217,18 @@ describe('what is answered', () => {
   it('given a Status of failure in an answer with code 200, then it is an error', async () => {
     const { error } = await getFailure({ body: { kind: 'Status', status: 'Failure', message: 'no', code: 403 } });
     expect(error).toMatchObject({ name: 'ApiError', status: 403, message: 'no' });
+    const bare = await getFailure({ body: { kind: 'Status', status: 'Failure' } });
+    expect(bare.error).toMatchObject({ status: 500, message: 'the server answered 500 without a message' });
+  });
+
+  it.each([
+    ['is no JSON', { body: '{' }, '{', 'application/json'],
+    ['is no Status', { body: { kind: 'Other' } }, '{"kind":"Other"}', 'application/json'],
+    ['has no media type', { headers: { 'content-type': undefined }, body: 'x' }, 'x', 'no content type'],
+  ])('given an error whose text %s, then the text is kept beside it', async (...[, step, body, type]) => {
+    const { error } = await getFailure({ status: 503, ...step });
+    const message = `the server answered GET /api/v1/persistentvolumes/a with an error: HTTP 503, ${type}`;
+    expect(error).toMatchObject({ status: 503, isStatus: false, body, message });
   });
 
   it.each([
@@ -238,9 +252,12 @@ describe('what is answered', () => {
     expect(open).toBe(0);
   });
 
-  it('given a Table instead of a list, then it is an error', async () => {
-    const { client } = scripted({ body: { kind: 'Table', rows: [] } });
-    expect(String(await failure(client.list(pods)))).toBe('ApiError: the server answered a list of pods with Table');
+  it.each([
+    [{ kind: 'Table', rows: [] }, 'Table'],
+    [{}, 'something else'],
+  ])('given %j instead of a list, then it is an error', async (body, what) => {
+    const { client } = scripted({ body });
+    expect(String(await failure(client.list(pods)))).toBe(`ApiError: the server answered a list of pods with ${what}`);
   });
 
   it('given items: null, then the list is empty', async () => {

@@ -107,8 +107,9 @@ function parseOrUndefined(bytes: Uint8Array): unknown {
   try {
     return parseJson(bytes);
   } catch {
-    return undefined;
+    // Then it is no Status either.
   }
+  return undefined;
 }
 
 /** At most `maxBytes`; the rest of a longer body is refused by ending it, which resets its stream. */

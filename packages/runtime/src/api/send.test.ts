@@ -428,6 +428,17 @@ describe('streams', () => {
     expect([text, openBodies()]).toEqual(['{"a":1}\n{"a":2}\n', 0]);
   });
 
+  it('given a gzip body that is damaged, then that is a broken exchange', async () => {
+    const { client } = setUp([{ headers: { 'content-encoding': 'gzip' }, body: 'plain' }]);
+    const { body } = await client.stream({ purpose: 'watch', path: '/w' }, never);
+    const broken = body[Symbol.asyncIterator]().next();
+    await expect(broken).rejects.toMatchObject({
+      failure: 'eof',
+      message: 'corrupt gzip body',
+      cause: { code: 'Z_DATA_ERROR' },
+    });
+  });
+
   it('given a gzip body that is given up, then the stream below it ends', async () => {
     const { client, openBodies } = setUp([{ headers: { 'content-encoding': 'gzip' }, body: [gzipSync('x')] }]);
     const { body } = await client.stream({ purpose: 'watch', path: '/w' }, never);
