@@ -143,6 +143,8 @@ describe('dials that fail', () => {
     happen(wire);
     expect(await rejectionOf(wire.dialed)).toMatchObject(error);
     expect([wire.near.destroyed, wire.clock.pending]).toEqual([true, 0]);
+    // Nobody is interested in it any more.
+    wire.near.emit('error', new Error('late'));
   });
 
   it.each(['before', 'during'])(
