@@ -246,6 +246,20 @@ describe('what is answered', () => {
     );
   });
 
+  it('given no bounds, then an object may have 16 MiB and a list 256 MiB', async () => {
+    const body = Buffer.alloc(256 * 1024 * 1024 + 1);
+    const { transport } = scriptedTransport({ body });
+    const client = createApiClient(
+      { transport, clock: new FakeClock(), logger: recordingLogger() },
+      { userAgent: 'test', qps: -1, burst: 0 },
+    );
+    const calls = [client.get(persistentVolumes, { name: 'a' }), client.raw('/x'), client.list(persistentVolumes)];
+    const messages = (await Promise.all(calls.map(failure))).map(
+      (error) => /of more than \d+ bytes/.exec(String(error))?.[0],
+    );
+    expect(messages).toEqual([16, 16, 256].map((mebibytes) => `of more than ${mebibytes * 1024 * 1024} bytes`));
+  });
+
   it('given a body beyond the bound, then it is refused', async () => {
     const { error, open } = await getFailure({ body: [Buffer.alloc(4000), Buffer.alloc(4000), Buffer.alloc(4000)] });
     expect(String(error)).toContain('a body of more than 5000 bytes');

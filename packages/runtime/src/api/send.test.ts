@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Retries, deadlines, cancellation and throttling of calls, through the client. */
+import { randomBytes } from 'node:crypto';
 import { getEventListeners } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -439,9 +440,23 @@ describe('streams', () => {
     });
   });
 
-  it('given a gzip body that is given up, then the stream below it ends', async () => {
-    const { client, openBodies } = setUp([{ headers: { 'content-encoding': 'gzip' }, body: [gzipSync('x')] }]);
+  it('given a gzip body that breaks off, then the error is that of the exchange', async () => {
+    const step = {
+      headers: { 'content-encoding': 'gzip' },
+      body: [gzipSync('x').subarray(0, 15)],
+      broken: failed('reset'),
+    };
+    const { body } = await setUp([step]).client.stream({ purpose: 'watch', path: '/w' }, never);
+    await expect(body[Symbol.asyncIterator]().next()).rejects.toEqual(failed('reset'));
+  });
+
+  it('given a long gzip body that is given up, then the stream below it ends', async () => {
+    const bytes = gzipSync(randomBytes(1_000_000));
+    const chunks = Array.from({ length: 100 }, (_, n) => bytes.subarray(n * 10_010, (n + 1) * 10_010));
+    const { client, openBodies } = setUp([{ headers: { 'content-encoding': 'gzip' }, body: chunks }]);
     const { body } = await client.stream({ purpose: 'watch', path: '/w' }, never);
+    await body[Symbol.asyncIterator]().next();
+    expect(openBodies()).toBe(1);
     for await (const _ of body) break;
     await settle();
     expect(openBodies()).toBe(0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The steps to a connection, one by one, on sockets that are in memory. */
+import { getEventListeners } from 'node:events';
 import type { Socket, TcpNetConnectOpts } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
 import {
@@ -74,11 +75,13 @@ describe('where TCP leads', () => {
   it.each([undefined, 'http://proxy'])(
     'given plain http and the proxy %s, then the socket serves as it is',
     async (proxy) => {
-      const { clock, dialed, near } = setUp({ endpoint: 'http://api', ...(proxy !== undefined && { proxy }) });
+      const { signal } = new AbortController();
+      const { clock, dialed, near } = setUp({ endpoint: 'http://api', signal, ...(proxy !== undefined && { proxy }) });
       near.emit('connect');
       const { socket, protocol } = await dialed;
       expect([socket === near, protocol, clock.pending]).toEqual([true, 'http/1.1', 0]);
       expect(near.listenerCount('error') + near.listenerCount('close')).toBe(0);
+      expect(getEventListeners(signal, 'abort')).toEqual([]);
     },
   );
 });
@@ -173,16 +176,22 @@ describe('a tunnel', () => {
   };
 
   it('given an answer with bytes of the server behind it, then these are read first', async () => {
-    const { clock, far, opened } = open();
+    const { signal } = new AbortController();
+    const { clock, far, opened } = open(signal);
     const [request] = (await new Promise((resolve) => far.once('data', (chunk) => resolve([chunk])))) as [Buffer];
-    expect(String(request)).toMatch(/^CONNECT \[fd00::1\]:6443 HTTP\/1.1\r\n/);
+    expect(String(request)).toMatch(/^CONNECT \[fd00::1\]:6443 HTTP\/1.1\r\nhost: \[fd00::1\]:6443\r\n/i);
+    expect(String(request)).not.toMatch(/^proxy-authorization/im);
     far.write('HTTP/1.1 200 OK\r\n\r\nhello');
     const socket = await opened;
     expect([String(socket.read()), clock.pending]).toEqual(['hello', 0]);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  it('given a signal that has aborted, then there is none', async () => {
-    const { clock, near, opened } = open(AbortSignal.abort(new Error('stop')));
+  it.each(['before', 'during'])('given a signal that aborts %s the request, then there is none', async (when) => {
+    const stop = new AbortController();
+    if (when === 'before') stop.abort(new Error('stop'));
+    const { clock, near, opened } = open(stop.signal);
+    stop.abort(new Error('stop'));
     expect(await rejectionOf(opened)).toMatchObject({ message: 'stop' });
     expect([near.destroyed, clock.pending]).toEqual([true, 0]);
   });

@@ -109,7 +109,7 @@ function step<S extends Socket>(clock: Clock, socket: S, { event, ms, timeout, o
       socket.off(event, succeed).off('error', fail).off('close', closed);
     };
     socket.once(event, succeed).once('error', fail).once('close', closed);
-    signal.addEventListener('abort', onAbort, { once: true });
+    signal.addEventListener('abort', onAbort);
     if (signal.aborted) onAbort();
   });
 }

@@ -35,5 +35,5 @@ export function authorityOf({ scheme, host, port }: Endpoint): string {
 
 function parseUrl(text: string): URL | undefined {
   const url = URL.parse(text);
-  return url !== null && ['http:', 'https:'].includes(url.protocol) && url.hostname !== '' ? url : undefined;
+  return url !== null && ['http:', 'https:'].includes(url.protocol) ? url : undefined;
 }
