@@ -156,7 +156,7 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
         use: watch ? 'watch' : 'read',
         priority: 'normal',
         timeoutMs: watch ? Infinity : streamedListTimeoutMs,
-        ...(!watch && { silenceMs: streamedListSilenceMs }),
+        silenceMs: streamedListSilenceMs,
         signal,
       };
       return send(sendDeps, call, stream);

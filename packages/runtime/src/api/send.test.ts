@@ -213,7 +213,20 @@ describe('deadlines and cancellation', () => {
     const { client, clock } = setUp(['hang']);
     const call = client.list(persistentVolumes).catch((error: unknown) => error);
     await clock.advance(120_000);
-    expect(await call).toMatchObject({ failure: 'timeout' });
+    expect(await call).toMatchObject({ failure: 'timeout', message: 'deadline of 120000 ms exceeded' });
+    const short = client.list(persistentVolumes, {}, { timeoutMs: 5 }).catch((error: unknown) => error);
+    await clock.advance(5);
+    expect(await short).toMatchObject({ message: 'deadline of 5 ms exceeded' });
+  });
+
+  it('given calls of low priority before others in the queue, then the others are sent first', async () => {
+    const { client, clock, requests } = setUp([volume], { qps: 1, burst: 1 });
+    const get = (of: string, priority?: 'low') =>
+      client.get(persistentVolumes, { name: of }, { ...(priority && { priority }) });
+    const calls = Promise.all([get('first'), get('low', 'low'), get('normal')]);
+    await clock.advance(5000);
+    await calls;
+    expect(requests.map(({ path }) => path.split('/').at(-1))).toEqual(['first', 'normal', 'low']);
   });
 
   it('given a long wait for the limiter, then it does not count against the deadline', async () => {
