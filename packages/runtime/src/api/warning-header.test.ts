@@ -24,5 +24,6 @@ it('given more than 500 texts, then the oldest is forgotten and logged once more
 });
 
 it('given garbage, then nothing is found in it', () => {
-  expect(parseWarnings('299 - unquoted, "299 - x"')).toEqual([]);
+  expect(parseWarnings('299 - unquoted, "299 - x", 299 - ""')).toEqual([]);
+  expect(parseWarnings('299 - ""')).toEqual([]);
 });
