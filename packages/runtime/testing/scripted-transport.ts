@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A transport that answers from a list, for tests of what happens when answers are bad, late or missing. */
+import { definedOnly } from '../src/api/defined-only.ts';
 import { abortError, TransportError, type TransportRequest, type TransportResponse } from '../src/api/transport.ts';
 
 export interface ScriptedAnswer {
   /** Default 200. */
   readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Default: `content-type: application/json`; undefined removes it. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
   /** Text, bytes or anything else as JSON; several chunks as an array of bytes. Default `{}`. */
   readonly body?: unknown;
   /** The error with which the body ends, after its bytes. */
@@ -44,7 +46,7 @@ export function scriptedTransport(...steps: readonly [ScriptedStep, ...ScriptedS
     open += 1;
     return {
       status: answer.status ?? 200,
-      headers: { 'content-type': 'application/json', ...answer.headers },
+      headers: definedOnly({ 'content-type': 'application/json', ...answer.headers }),
       body: bodyOf(answer, () => (open -= 1)),
     };
   };

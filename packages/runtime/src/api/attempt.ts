@@ -3,12 +3,12 @@
 import type { Clock, Timer } from '../clock/clock.ts';
 import { DeadlineError, linkSignals, type LinkedSignal } from '../clock/deadline.ts';
 import { decodedBody } from './content-encoding.ts';
-import { ApiError } from './errors.ts';
 import { noAnswer, type RequestMetrics } from './request-metrics.ts';
 import { type Expected, isSuccess, mediaType, readError, readValue, unexpectedMediaType } from './response.ts';
 import { parseRetryAfterMs } from './retry-policy.ts';
 import type { Attempt, AttemptResult, Call } from './send.ts';
-import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
+import { toError } from './to-error.ts';
+import { type Transport, type TransportRequest, type TransportResponse } from './transport.ts';
 
 export interface AttemptDeps {
   readonly transport: Transport;
@@ -42,23 +42,22 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
     return response;
   };
 
-  const alarmOf = (linked: LinkedSignal, leftMs: number): Timer | undefined =>
-    leftMs === Infinity ? undefined : clock.timer(leftMs, () => linked.abort(new DeadlineError(leftMs)));
+  const alarmOf = (linked: LinkedSignal, leftMs: number): Timer =>
+    clock.timer(leftMs, () => linked.abort(new DeadlineError(leftMs)));
 
   const unary =
     (expected: Expected): Attempt<unknown> =>
     async (call, leftMs) => {
       const linked = linkSignals([call.signal]);
-      const alarm = alarmOf(linked, leftMs);
+      using _ = alarmOf(linked, leftMs);
       try {
         const request: TransportRequest = { ...call.request, signal: linked.signal };
         const response = await exchange(request);
         if (!isSuccess(response)) return await refused(request, response);
-        return { kind: 'success', value: await readValue(request, response, expected) };
+        return { value: await readValue(request, response, expected) };
       } catch (error) {
-        return asFailure(error);
+        return { error: toError(error) };
       } finally {
-        alarm?.cancel();
         // The answer has been read, or there is none: no caller is waiting any more.
         linked.release();
       }
@@ -69,9 +68,9 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
       const request: TransportRequest = { ...call.request, signal };
       const response = await exchange(request);
       if (!isSuccess(response)) return await refused(request, response);
-      return { kind: 'success', value: { ...response, body: await acceptedBody(request, response) } };
+      return { value: { ...response, body: await acceptedBody(request, response) } };
     } catch (error) {
-      return asFailure(error);
+      return { error: toError(error) };
     }
   };
   /** The deadline applies until the body ends. Its timer and its listener are removed then. */
@@ -81,31 +80,20 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
     const linked = linkSignals([call.signal]);
     const alarm = alarmOf(linked, leftMs);
     const { silenceMs = Infinity } = call;
-    let silence = alarmOf(linked, silenceMs);
-    const release = (): void => {
-      alarm?.cancel();
-      silence?.cancel();
-      linked[Symbol.dispose]();
-    };
-    const watched: ReadWatch = {
-      waiting: () => {
-        silence = alarmOf(linked, silenceMs);
+    const watched: Watched = {
+      wait: async (arrival) => {
+        using _ = alarmOf(linked, silenceMs);
+        return await arrival();
       },
-      served: () => silence?.cancel(),
-      release,
+      release: () => {
+        alarm.cancel();
+        linked[Symbol.dispose]();
+      },
     };
-    try {
-      const result = await open(call, linked.signal);
-      silence?.cancel();
-      if (result.kind === 'success') {
-        return { kind: 'success', value: { ...result.value, body: watchReads(result.value.body, watched) } };
-      }
-      release();
-      return result;
-    } catch (error) {
-      release();
-      throw error;
-    }
+    const result = await watched.wait(() => open(call, linked.signal));
+    if ('value' in result) return { value: { ...result.value, body: watchReads(result.value.body, watched) } };
+    watched.release();
+    return result;
   };
 
   return { unary, stream };
@@ -113,12 +101,7 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
 
 async function refused(request: TransportRequest, response: TransportResponse): Promise<AttemptResult<never>> {
   const retryAfterMs = parseRetryAfterMs(response.headers['retry-after']);
-  return { kind: 'failure', error: await readError(request, response), retryAfterMs };
-}
-
-function asFailure(error: unknown): AttemptResult<never> {
-  if (error instanceof TransportError || error instanceof ApiError) return { kind: 'failure', error };
-  throw error;
+  return { error: await readError(request, response), retryAfterMs };
 }
 
 async function acceptedBody(
@@ -126,32 +109,27 @@ async function acceptedBody(
   response: TransportResponse,
 ): Promise<AsyncIterable<Uint8Array>> {
   const type = mediaType(response);
-  const accepted = (request.headers['accept'] ?? '').split(',').map((range) => range.split(';', 1)[0]?.trim());
-  if (type !== undefined && !accepted.includes(type)) throw await unexpectedMediaType(request, response);
+  // Parameters are no media types, so they do no harm.
+  const isAccepted = type === undefined || request.headers['accept']?.split(/[,;]/).includes(type) === true;
+  if (!isAccepted) throw await unexpectedMediaType(request, response);
   return decodedBody(response);
 }
 
-interface ReadWatch {
-  /** The reader waits for a chunk. */
-  readonly waiting: () => void;
-  readonly served: () => void;
+interface Watched {
+  /** Waits for the head or for a chunk, not longer than the silence that is allowed. */
+  readonly wait: <T>(arrival: () => Promise<T>) => Promise<T>;
   /** The body has ended, in whatever way. */
   readonly release: () => void;
 }
 
-function watchReads(
-  body: AsyncIterable<Uint8Array>,
-  { waiting, served, release }: ReadWatch,
-): AsyncIterable<Uint8Array> {
+function watchReads(body: AsyncIterable<Uint8Array>, { wait, release }: Watched): AsyncIterable<Uint8Array> {
   return {
     [Symbol.asyncIterator]: () => {
       const inner = body[Symbol.asyncIterator]();
       return {
         next: async () => {
-          waiting();
           try {
-            const result = await inner.next();
-            served();
+            const result = await wait(() => inner.next());
             if (result.done === true) release();
             return result;
           } catch (error) {

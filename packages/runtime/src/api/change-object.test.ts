@@ -7,6 +7,7 @@ import {
   type FaultRule,
   script,
   seededRandom,
+  settle,
   withFaults,
 } from '../../testing/index.ts';
 import { silentLogger } from '../log/logger.ts';
@@ -17,6 +18,7 @@ import {
   type MergePatch,
   type ObjectChange,
 } from './change-object.ts';
+import type { CallOptions } from './client.ts';
 import { createApiClient } from './create-client.ts';
 import { isConflict, isNotFound } from './error-predicates.ts';
 import type { KubeObject } from './objects.ts';
@@ -60,8 +62,11 @@ function createSetting(widget: Partial<Widget> = {}) {
   };
   const lose = (point: 'before' | 'after'): void =>
     void faults.push({ when: ({ verb }) => verb === 'patch', fault: { kind: 'break', point, failure: 'eof' } });
-  const change = async (part: Omit<ObjectChange<Widget>, 'resource' | 'object'>, from = object): Promise<Widget> => {
-    const changing = changeObject({ client, clock, random, cache }, { resource: widgets, object: from, ...part });
+  type Part = Omit<ObjectChange<Widget>, 'resource' | 'object'>;
+  const start = (part: Part, from: Widget = object, options: CallOptions = {}): Promise<Widget> =>
+    changeObject({ client, clock, random, cache }, { resource: widgets, object: from, ...part }, options);
+  const change = async (part: Part, from: Widget = object): Promise<Widget> => {
+    const changing = start(part, from);
     changing.catch(() => undefined);
     for (let turn = 0; turn < 6; turn++) await clock.advance(20);
     return await changing;
@@ -72,7 +77,7 @@ function createSetting(widget: Partial<Widget> = {}) {
     void faults.push({ when, fault: { kind: 'status', point: 'before', code, reason } });
   const requests = (): readonly string[] =>
     server.requests.map(({ verb, subresource, code }) => [verb, subresource, code].filter(Boolean).join(' '));
-  return { server, object, change, once, remembered, doubted, lose, refuse, requests };
+  return { server, object, start, change, once, remembered, doubted, lose, refuse, requests };
 }
 
 it('given a copy that is current, then one request changes the named fields, and the cache has the answer', async () => {
@@ -85,6 +90,36 @@ it('given a copy that is current, then one request changes the named fields, and
     spec: { size: 2 },
     metadata: { uid: object.metadata?.uid, resourceVersion: object.metadata?.resourceVersion },
   });
+});
+
+it('given a change of labels, then they are changed in exactly this version', async () => {
+  const { object, change, server } = createSetting();
+  const stored = await change({ patch: () => ({ metadata: { labels: { a: 'b' } } }) });
+  expect(stored.metadata?.labels).toEqual({ a: 'b' });
+  const { uid, resourceVersion } = object.metadata ?? {};
+  expect(server.writes()[0]?.body).toEqual({ metadata: { labels: { a: 'b' }, uid, resourceVersion } });
+});
+
+it('given an object without a name, then nothing is sent', async () => {
+  const { change, requests } = createSetting();
+  const nameless = { apiVersion: 'test.io/v1', kind: 'Widget' };
+  const changed = change({ patch: () => ({ spec: { size: 2 } }) }, nameless);
+  await expect(changed).rejects.toThrow('the name of a Widget must not be empty');
+  expect(requests()).toEqual([]);
+});
+
+it('given a caller that cancels, before the write or between two of them, then nothing more is sent', async () => {
+  const { server, object, start, requests } = createSetting({ spec: { size: 1 } });
+  const resize = { patch: () => ({ spec: { size: 2 } }) };
+  const early = start(resize, object, { signal: AbortSignal.abort('early') });
+  await expect(early).rejects.toMatchObject({ failure: 'aborted', cause: 'early' });
+  server.objects.change(widgets, ref, (widget) => ({ ...widget, spec: { size: 5 } }));
+  const stop = new AbortController();
+  const late = start(resize, object, { signal: stop.signal }).catch((reason: unknown) => reason);
+  await settle();
+  stop.abort('late');
+  expect(await late).toBe('late');
+  expect(requests()).toEqual(['patch 409']);
 });
 
 it('given nothing to change, then nothing is sent, and the copy is the answer', async () => {

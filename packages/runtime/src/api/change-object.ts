@@ -68,7 +68,8 @@ export async function changeObject<T extends KubeObject>(
     try {
       return await send(known);
     } catch (error) {
-      if (isConflict(error)) lost = toError(error);
+      // Only a conflict is followed by another try.
+      lost = toError(error);
       throw error;
     }
   };
@@ -124,7 +125,7 @@ function sender<T extends KubeObject>(
     const { uid, resourceVersion } = known.metadata ?? {};
     const metadata = { ...body.metadata, uid, resourceVersion };
     const target = { resource, ref: refOf(known) };
-    return await writeObject(cache, known, () =>
+    return writeObject(cache, known, () =>
       client.patch(target, { type, body: { ...body, metadata } }, { ...options, ...definedOnly({ subresource }) }),
     );
   };
@@ -137,7 +138,7 @@ const conflicts = { attempts: 5, delayMs: 10, factor: 1 };
 class OtherObject extends Error {
   readonly conflict: Error;
   constructor(conflict: Error) {
-    super('another object has the name');
+    super();
     this.conflict = conflict;
   }
 }

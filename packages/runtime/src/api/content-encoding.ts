@@ -10,8 +10,7 @@ import { TransportError, type TransportResponse } from './transport.ts';
 
 /** The body as it was before compression. Ending it early ends the body below. */
 export function decodedBody(response: TransportResponse): AsyncIterable<Uint8Array> {
-  const encoding = response.headers['content-encoding'] ?? 'identity';
-  return encoding === 'gzip' ? gunzipped(response.body) : response.body;
+  return response.headers['content-encoding'] === 'gzip' ? gunzipped(response.body) : response.body;
 }
 
 function gunzipped(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
@@ -21,8 +20,6 @@ function gunzipped(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   return readableBody(gunzip, {
     toError: (error) =>
       error instanceof TransportError ? error : new TransportError('eof', 'corrupt gzip body', { cause: error }),
-    finished: (how) => {
-      if (how === 'early') gunzip.destroy();
-    },
+    finished: () => gunzip.destroy(),
   });
 }

@@ -111,21 +111,57 @@ describe('what is sent', () => {
     await client.patch(target, { type: 'merge', body: {} }, { dryRun: 'All' });
     await client.patch(target, { type: 'strategic', body: {} }, { subresource: 'status' });
     await client.patch(target, { type: 'apply', body: {}, fieldManager: 'me & you', force: true });
+    await client.patch(target, { type: 'apply', body: {}, fieldManager: 'me' });
     expect(requests.map(({ path, headers, body }) => [headers['content-type'], path, body])).toEqual([
       ['application/json-patch+json', '/api/v1/persistentvolumes/a%20b', '[]'],
       ['application/merge-patch+json', '/api/v1/persistentvolumes/a%20b?dryRun=All', '{}'],
       ['application/strategic-merge-patch+json', '/api/v1/persistentvolumes/a%20b/status', '{}'],
       ['application/apply-patch+yaml', '/api/v1/persistentvolumes/a%20b?fieldManager=me%20%26%20you&force=true', '{}'],
+      ['application/apply-patch+yaml', '/api/v1/persistentvolumes/a%20b?fieldManager=me', '{}'],
     ]);
+  });
+
+  it('given other writes and reads, then their requests name what is wanted', async () => {
+    const { client, requests } = scripted({ body: { metadata: {} } });
+    await client.create(persistentVolumes, {}, { dryRun: 'All' });
+    await client.update(persistentVolumes, { metadata: { name: 'a', resourceVersion: '1' } }, { dryRun: 'All' });
+    await client.raw('/readyz');
+    expect(requests.map(({ method, path, headers }) => [method, path, headers['content-type']])).toEqual([
+      ['POST', '/api/v1/persistentvolumes?dryRun=All', 'application/json'],
+      ['PUT', '/api/v1/persistentvolumes/a?dryRun=All', 'application/json'],
+      ['GET', '/readyz', undefined],
+    ]);
+    expect(requests.map(({ headers }) => headers['user-agent'])).toEqual(Array(3).fill('csi-test/v1'));
+  });
+
+  it('given a caller that has cancelled, then every verb fails, and nothing is sent', async () => {
+    const { client, requests } = scripted({});
+    const call = { signal: AbortSignal.abort('stop') };
+    const ref = { name: 'a' };
+    const object = { metadata: { ...ref, resourceVersion: '1' } };
+    const calls = [
+      client.get(persistentVolumes, ref, call),
+      client.list(persistentVolumes, {}, call),
+      client.create(persistentVolumes, object, call),
+      client.update(persistentVolumes, object, call),
+      client.patch({ resource: persistentVolumes, ref }, { type: 'merge', body: {} }, call),
+      client.delete(persistentVolumes, ref, call),
+      client.raw('/x', call),
+    ];
+    expect(await Promise.all(calls.map(failure))).toMatchObject(
+      calls.map(() => ({ failure: 'aborted', cause: 'stop' })),
+    );
+    expect(requests).toEqual([]);
   });
 
   it('given a delete with conditions, then they are in its body; without conditions it has no body', async () => {
     const { client, requests } = scripted({ body: { kind: 'Status', status: 'Success' } });
     await client.delete(persistentVolumes, { name: 'a' });
-    await client.delete(persistentVolumes, { name: 'a' }, { preconditions: { uid: 'u' }, gracePeriodSeconds: 0 });
+    const each = [{ preconditions: { uid: 'u' } }, { propagationPolicy: 'Orphan' }, { gracePeriodSeconds: 0 }] as const;
+    for (const options of each) await client.delete(persistentVolumes, { name: 'a' }, options);
     expect(requests.map(({ body }) => body)).toEqual([
       undefined,
-      '{"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"u"},"gracePeriodSeconds":0}',
+      ...each.map((options) => JSON.stringify({ kind: 'DeleteOptions', apiVersion: 'v1', ...options })),
     ]);
   });
 
@@ -162,15 +198,19 @@ describe('what is sent', () => {
       client.get(persistentVolumeClaims, { name: 'a' }),
       client.create(persistentVolumeClaims, { metadata: { name: 'a' } }),
       client.update(persistentVolumes, { metadata: { name: 'a' } }),
+      client.update(persistentVolumes, {}),
+      client.update(persistentVolumes, { metadata: { resourceVersion: '1' } }),
       ...['..', 'a/status', 'a%2Fstatus'].map((name) => client.get(persistentVolumes, { name })),
     ];
     const failures = await Promise.all(calls.map(failure));
-    expect(failures.map(isNotFound)).toEqual([false, false, false, false, true, true, true]);
+    expect(failures.map(isNotFound)).toEqual([false, false, false, false, false, false, true, true, true]);
     expect(failures.map(String)).toEqual([
       'Error: the name of a PersistentVolume must not be empty',
       'Error: a PersistentVolumeClaim needs a namespace',
       'Error: a PersistentVolumeClaim needs a namespace',
       'Error: an update of a PersistentVolume needs the resourceVersion that it was computed from',
+      'Error: an update of a PersistentVolume needs the resourceVersion that it was computed from',
+      'Error: the name of a PersistentVolume must not be empty',
       `ApiError: invalid resource name "..": [may not be '..']`,
       `ApiError: invalid resource name "a/status": [may not contain '/']`,
       `ApiError: invalid resource name "a%2Fstatus": [may not contain '%']`,
@@ -215,14 +255,28 @@ describe('what is answered', () => {
   it('given a Status of failure in an answer with code 200, then it is an error', async () => {
     const { error } = await getFailure({ body: { kind: 'Status', status: 'Failure', message: 'no', code: 403 } });
     expect(error).toMatchObject({ name: 'ApiError', status: 403, message: 'no' });
+    const bare = await getFailure({ body: { kind: 'Status', status: 'Failure' } });
+    expect(bare.error).toMatchObject({ status: 500, message: 'the server answered 500 without a message' });
+  });
+
+  it.each([
+    ['is no JSON', { body: '{' }, '{', 'application/json'],
+    ['is no Status', { body: { kind: 'Other' } }, '{"kind":"Other"}', 'application/json'],
+    ['has no media type', { headers: { 'content-type': undefined }, body: 'x' }, 'x', 'no content type'],
+  ])('given an error whose text %s, then the text is kept beside it', async (...[, step, body, type]) => {
+    const { error } = await getFailure({ status: 503, ...step });
+    const message = `the server answered GET /api/v1/persistentvolumes/a with an error: HTTP 503, ${type}`;
+    expect(error).toMatchObject({ status: 503, isStatus: false, body, message });
   });
 
   it.each([
     ['an empty body', ''],
+    ['a null', null],
     ['a Status where an object is expected', { kind: 'Status', status: 'Success' }],
   ])('given %s, then it is an error', async (_what, body) => {
     const { error } = await getFailure({ body });
-    expect(error).toMatchObject({ name: 'ApiError', message: 'the server answered without the PersistentVolume' });
+    const message = 'the server answered without the PersistentVolume';
+    expect(error).toMatchObject({ name: 'ApiError', message, status: 200, body: '' });
   });
 
   it('given a body that is not JSON, then it is an error that does not quote it in its message', async () => {
@@ -232,15 +286,37 @@ describe('what is answered', () => {
     );
   });
 
+  it('given a delete with an empty answer, then the object is gone', async () => {
+    const { client } = scripted({ body: '' });
+    expect(await client.delete(persistentVolumes, { name: 'a' })).toBeUndefined();
+  });
+
+  it('given no bounds, then an object may have 16 MiB and a list 256 MiB', async () => {
+    const body = Buffer.alloc(256 * 1024 * 1024 + 1);
+    const { transport } = scriptedTransport({ body });
+    const client = createApiClient(
+      { transport, clock: new FakeClock(), logger: recordingLogger() },
+      { userAgent: 'test', qps: -1, burst: 0 },
+    );
+    const calls = [client.get(persistentVolumes, { name: 'a' }), client.raw('/x'), client.list(persistentVolumes)];
+    const messages = (await Promise.all(calls.map(failure))).map(
+      (error) => /of more than \d+ bytes/.exec(String(error))?.[0],
+    );
+    expect(messages).toEqual([16, 16, 256].map((mebibytes) => `of more than ${mebibytes * 1024 * 1024} bytes`));
+  });
+
   it('given a body beyond the bound, then it is refused', async () => {
     const { error, open } = await getFailure({ body: [Buffer.alloc(4000), Buffer.alloc(4000), Buffer.alloc(4000)] });
     expect(String(error)).toContain('a body of more than 5000 bytes');
     expect(open).toBe(0);
   });
 
-  it('given a Table instead of a list, then it is an error', async () => {
-    const { client } = scripted({ body: { kind: 'Table', rows: [] } });
-    expect(String(await failure(client.list(pods)))).toBe('ApiError: the server answered a list of pods with Table');
+  it.each([
+    [{ kind: 'Table', rows: [] }, 'Table'],
+    [{}, 'something else'],
+  ])('given %j instead of a list, then it is an error', async (body, what) => {
+    const { client } = scripted({ body });
+    expect(String(await failure(client.list(pods)))).toBe(`ApiError: the server answered a list of pods with ${what}`);
   });
 
   it('given items: null, then the list is empty', async () => {

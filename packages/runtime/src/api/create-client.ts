@@ -65,8 +65,8 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
     metrics: deps.metrics,
   };
   const { unary, stream } = attempts(deps, warningLog(logger));
-  const object = unary({ maxBytes: maxObjectBytes, content: 'json' });
-  const wholeList = unary({ maxBytes: maxListBytes, content: 'json' });
+  const object = unary({ maxBytes: maxObjectBytes });
+  const wholeList = unary({ maxBytes: maxListBytes });
   const anything = unary({ maxBytes: maxObjectBytes, content: 'jsonOrText' });
 
   // One header object per kind of request, shared by all requests of that kind. Compression costs the server more than the
@@ -156,7 +156,7 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
         use: watch ? 'watch' : 'read',
         priority: 'normal',
         timeoutMs: watch ? Infinity : streamedListTimeoutMs,
-        ...(!watch && { silenceMs: streamedListSilenceMs }),
+        silenceMs: streamedListSilenceMs,
         signal,
       };
       return send(sendDeps, call, stream);

@@ -2,7 +2,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../testing/index.ts';
-import { withDeadline } from '../clock/deadline.ts';
+import { DeadlineError, withDeadline } from '../clock/deadline.ts';
 import type { Priority } from './client.ts';
 import { createRequestLimiter, type RequestLimiter } from './request-limiter.ts';
 
@@ -70,7 +70,10 @@ describe('request limiter', () => {
 
   it('given a signal that is already aborted, then nothing is taken', () => {
     const { limiter } = setUp(5, 1);
-    expect(() => limiter.acquire({ priority: 'normal', signal: AbortSignal.abort() })).toThrow('context canceled');
+    const takeAfter = (reason?: unknown) => () =>
+      limiter.acquire({ priority: 'normal', signal: AbortSignal.abort(reason) });
+    expect(takeAfter()).toThrow('client rate limiter Wait returned an error: context canceled');
+    expect(takeAfter(new DeadlineError(1))).toThrow('an error: context deadline exceeded');
     expect(limiter.acquire({ priority: 'normal' })).toBeUndefined();
   });
 

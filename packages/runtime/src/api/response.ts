@@ -19,8 +19,8 @@ export function isSuccess(response: TransportResponse): boolean {
 
 export interface Expected {
   readonly maxBytes: number;
-  /** `json` or, for endpoints like `/readyz`, also plain text, which comes back as a string. */
-  readonly content: 'json' | 'jsonOrText';
+  /** For endpoints like `/readyz`: JSON or plain text, which comes back as a string. Default: JSON only. */
+  readonly content?: 'jsonOrText';
 }
 
 /** Reads a 2xx answer; an empty body is undefined. */
@@ -107,8 +107,9 @@ function parseOrUndefined(bytes: Uint8Array): unknown {
   try {
     return parseJson(bytes);
   } catch {
-    return undefined;
+    // Then it is no Status either.
   }
+  return undefined;
 }
 
 /** At most `maxBytes`; the rest of a longer body is refused by ending it, which resets its stream. */

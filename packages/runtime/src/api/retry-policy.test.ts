@@ -52,6 +52,10 @@ describe('decideRetry', () => {
     expect(decided).toEqual(uses.map(() => ({ kind: 'fail' })));
   });
 
+  it('given a mistake in the code, then nothing is made again', () => {
+    expect(decideRetry({ error: new TypeError('x') }, { use: 'watch', retries: 0 })).toEqual({ kind: 'fail' });
+  });
+
   it('given ten retries, then there is no eleventh', () => {
     const error = new TransportError('unprocessed', 'refused');
     expect(decideRetry({ error }, { use: 'read', retries: 9 })).toEqual({

@@ -16,13 +16,14 @@
  * outcome is unknown: its caller has to read before it decides.
  */
 import { isTooLargeResourceVersion } from './error-predicates.ts';
-import type { ApiError } from './errors.ts';
+import { ApiError } from './errors.ts';
 import { TransportError, type TransportFailure } from './transport.ts';
 
 const maxRetries = 10;
 
 export interface FailedAttempt {
-  readonly error: ApiError | TransportError;
+  /** A TransportError or an ApiError; anything else is a mistake in the code. */
+  readonly error: Error;
   /** Value of the Retry-After header; undefined if it is absent, a date or invalid. */
   readonly retryAfterMs?: number | undefined;
 }
@@ -51,12 +52,12 @@ const fail: RetryDecision = { kind: 'fail' };
 export function decideRetry(attempt: FailedAttempt, { use, retries }: AttemptFacts): RetryDecision {
   if (retries >= maxRetries) return fail;
   const { error, retryAfterMs } = attempt;
-  if (!(error instanceof TransportError)) {
+  if (error instanceof ApiError) {
     const mayAskToWait = error.status === 429 || error.status >= 500;
     if (!mayAskToWait || retryAfterMs === undefined || isTooLargeResourceVersion(error)) return fail;
     return { kind: 'retry', afterMs: Math.min(retryAfterMs, longestAskedMs[use]), limited: true };
   }
-  if (!retriedUses[error.failure].includes(use)) return fail;
+  if (!(error instanceof TransportError) || !retriedUses[error.failure].includes(use)) return fail;
   if (error.failure !== 'unprocessed') return { kind: 'retry', afterMs: 1000, limited: true };
   return { kind: 'retry', afterMs: retries === 0 ? 0 : 1000, limited: false };
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Retries, deadlines, cancellation and throttling of calls, through the client. */
+import { randomBytes } from 'node:crypto';
 import { getEventListeners } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -17,7 +18,7 @@ import { isTooManyRequests } from './error-predicates.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 import type { RateLimit } from './request-limiter.ts';
 import { persistentVolumes } from './resource.ts';
-import { type Transport, TransportError } from './transport.ts';
+import { abortError, type Transport, TransportError, type TransportResponse } from './transport.ts';
 
 const unlimited: RateLimit = { qps: -1, burst: 0 };
 const volume = { body: { metadata: { name: 'a', resourceVersion: '1' } } };
@@ -51,6 +52,11 @@ const setUp = (steps: readonly [ScriptedStep, ...ScriptedStep[]], limit: RateLim
   return { clock, logger, client, sentAt, outcomeOf, ...script };
 };
 const name = { name: 'a' };
+
+async function* stalledBody(clock: FakeClock, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  await clock.sleep(Infinity, signal).catch(() => Promise.reject(abortError(signal)));
+  yield Buffer.from('late');
+}
 
 describe('retries of answers', () => {
   it('[runtime#33] given 429 with Retry-After: 2, then the second attempt comes 2 s later and through the limiter', async () => {
@@ -164,6 +170,15 @@ describe('retries of broken exchanges', () => {
     expect(sentAt).toEqual([0]);
   });
 
+  it('[runtime#8] given an error whose text breaks off, then a read is repeated, a list that is read while it arrives too', async () => {
+    const refusal = { status: 500, broken: failed('eof') };
+    const { client, sentAt, outcomeOf } = setUp([refusal, volume, refusal, volume]);
+    expect(await outcomeOf(client.get(persistentVolumes, name))).toMatchObject({ kind: 'PersistentVolume' });
+    const opened = client.stream({ purpose: 'list', path: '/l' }, new AbortController().signal);
+    expect(await outcomeOf(opened)).toMatchObject({ status: 200 });
+    expect(sentAt).toEqual([0, 1000, 3_600_000, 3_601_000]);
+  });
+
   it('given another error after a retry, then its message contains the previous one', async () => {
     const { client, outcomeOf } = setUp([failed('reset'), failed('refused')]);
     expect(await outcomeOf(client.get(persistentVolumes, name))).toMatchObject({
@@ -184,11 +199,34 @@ describe('deadlines and cancellation', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('given an error whose text stalls, then the call fails after 70 s', async () => {
+    const clock = new FakeClock();
+    const stalled = (signal: AbortSignal) => ({ status: 500, headers: {}, body: stalledBody(clock, signal) });
+    const transport: Transport = async ({ signal }) => stalled(signal);
+    const client = createApiClient({ transport, clock, logger: recordingLogger() }, { userAgent: '', ...unlimited });
+    const call = client.get(persistentVolumes, name).catch((error: unknown) => error);
+    await clock.advance(70_000);
+    expect(await call).toMatchObject({ message: 'deadline of 70000 ms exceeded' });
+  });
+
   it('given a list, then it has 120 s', async () => {
     const { client, clock } = setUp(['hang']);
     const call = client.list(persistentVolumes).catch((error: unknown) => error);
     await clock.advance(120_000);
-    expect(await call).toMatchObject({ failure: 'timeout' });
+    expect(await call).toMatchObject({ failure: 'timeout', message: 'deadline of 120000 ms exceeded' });
+    const short = client.list(persistentVolumes, {}, { timeoutMs: 5 }).catch((error: unknown) => error);
+    await clock.advance(5);
+    expect(await short).toMatchObject({ message: 'deadline of 5 ms exceeded' });
+  });
+
+  it('given calls of low priority before others in the queue, then the others are sent first', async () => {
+    const { client, clock, requests } = setUp([volume], { qps: 1, burst: 1 });
+    const get = (of: string, priority?: 'low') =>
+      client.get(persistentVolumes, { name: of }, { ...(priority && { priority }) });
+    const calls = Promise.all([get('first'), get('low', 'low'), get('normal')]);
+    await clock.advance(5000);
+    await calls;
+    expect(requests.map(({ path }) => path.split('/').at(-1))).toEqual(['first', 'normal', 'low']);
   });
 
   it('given a long wait for the limiter, then it does not count against the deadline', async () => {
@@ -320,10 +358,65 @@ describe('streams', () => {
     });
   });
 
-  it('given an open watch, then it has no deadline', async () => {
+  it('given an open watch, then it has no deadline, and only its connection listens to the signal', async () => {
     const { client, clock } = setUp([volume]);
-    await client.stream({ purpose: 'watch', path: '/w' }, never);
+    const { signal } = new AbortController();
+    await client.stream({ purpose: 'watch', path: '/w' }, signal);
+    expect([clock.pending, getEventListeners(signal, 'abort')]).toEqual([0, []]);
+  });
+
+  const textOf = async ({ body }: TransportResponse): Promise<string> => {
+    let text = '';
+    for await (const chunk of body) text += Buffer.from(chunk).toString();
+    return text;
+  };
+  it.each<[string, ScriptedStep, object]>([
+    ['is refused', { status: 403 }, { status: 403 }],
+    ['breaks off', { broken: failed('tls') }, { failure: 'tls' }],
+    ['is cancelled', 'hang', { failure: 'aborted', cause: 'stop' }],
+  ])('given a list stream that %s, then it fails, and no timer and no listener is left', async (_what, step, error) => {
+    const { client, clock } = setUp([step]);
+    const stop = new AbortController();
+    const read = client.stream({ purpose: 'list', path: '/l' }, stop.signal).then(textOf);
+    const failure = read.catch((thrown: unknown) => thrown);
+    await settle();
+    stop.abort('stop');
+    expect(await failure).toMatchObject(error);
+    expect([clock.pending, getEventListeners(stop.signal, 'abort')]).toEqual([0, []]);
+  });
+
+  it('given a list stream without an answer, then it fails after 120 s', async () => {
+    const { client, clock } = setUp(['hang']);
+    const opened = client.stream({ purpose: 'list', path: '/l' }, never).catch((error: unknown) => error);
+    await clock.advance(120_000);
+    expect(await opened).toMatchObject({ message: 'deadline of 120000 ms exceeded' });
     expect(clock.pending).toBe(0);
+  });
+
+  it('given a list stream that is given up, then the stream below it ends, and its failure to end is thrown', async () => {
+    const { client, clock, openBodies, transport } = setUp([volume]);
+    const { body } = await client.stream({ purpose: 'list', path: '/l' }, never);
+    const left = await body[Symbol.asyncIterator]().return?.();
+    expect([left, openBodies(), clock.pending]).toStrictEqual([{ done: true, value: undefined }, 0, 0]);
+    const endings = [undefined, () => Promise.reject(failed('reset'))].map(async (end) => {
+      const unending = {
+        [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined), return: end }),
+      };
+      const bodies: Transport = async (request) => ({ ...(await transport(request)), body: unending as never });
+      const other = createApiClient(
+        { transport: bodies, clock, logger: recordingLogger() },
+        { userAgent: '', ...unlimited },
+      );
+      const opened = await other.stream({ purpose: 'list', path: '/l' }, never);
+      return await opened.body[Symbol.asyncIterator]().return?.();
+    });
+    expect(await Promise.allSettled(endings)).toMatchObject([{ value: { done: true } }, { reason: failed('reset') }]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('given an answer without a media type, then it is accepted', async () => {
+    const { client } = setUp([{ headers: { 'content-type': undefined }, body: 'x' }]);
+    expect(await textOf(await client.stream({ purpose: 'watch', path: '/w' }, never))).toBe('x');
   });
 
   it('[runtime#28] given a stream of another media type than asked for, then it is an error', async () => {
@@ -349,9 +442,34 @@ describe('streams', () => {
     expect([text, openBodies()]).toEqual(['{"a":1}\n{"a":2}\n', 0]);
   });
 
-  it('given a gzip body that is given up, then the stream below it ends', async () => {
-    const { client, openBodies } = setUp([{ headers: { 'content-encoding': 'gzip' }, body: [gzipSync('x')] }]);
+  it('given a gzip body that is damaged, then that is a broken exchange', async () => {
+    const { client } = setUp([{ headers: { 'content-encoding': 'gzip' }, body: 'plain' }]);
     const { body } = await client.stream({ purpose: 'watch', path: '/w' }, never);
+    const broken = body[Symbol.asyncIterator]().next();
+    await expect(broken).rejects.toMatchObject({
+      failure: 'eof',
+      message: 'corrupt gzip body',
+      cause: { code: 'Z_DATA_ERROR' },
+    });
+  });
+
+  it('given a gzip body that breaks off, then the error is that of the exchange', async () => {
+    const step = {
+      headers: { 'content-encoding': 'gzip' },
+      body: [gzipSync('x').subarray(0, 15)],
+      broken: failed('reset'),
+    };
+    const { body } = await setUp([step]).client.stream({ purpose: 'watch', path: '/w' }, never);
+    await expect(body[Symbol.asyncIterator]().next()).rejects.toEqual(failed('reset'));
+  });
+
+  it('given a long gzip body that is given up, then the stream below it ends', async () => {
+    const bytes = gzipSync(randomBytes(1_000_000));
+    const chunks = Array.from({ length: 100 }, (_, n) => bytes.subarray(n * 10_010, (n + 1) * 10_010));
+    const { client, openBodies } = setUp([{ headers: { 'content-encoding': 'gzip' }, body: chunks }]);
+    const { body } = await client.stream({ purpose: 'watch', path: '/w' }, never);
+    await body[Symbol.asyncIterator]().next();
+    expect(openBodies()).toBe(1);
     for await (const _ of body) break;
     await settle();
     expect(openBodies()).toBe(0);
@@ -387,6 +505,12 @@ describe('what is measured', () => {
 });
 
 describe('what is logged', () => {
+  it('given a warning of the server, then it is logged', async () => {
+    const { client, logger } = setUp([{ ...volume, headers: { warning: '299 - "v1 is old"' } }]);
+    await client.get(persistentVolumes, name);
+    expect(logger.messages()).toEqual(['Warning: v1 is old']);
+  });
+
   it('given waits for the limiter, then short ones are not logged, and very long ones are logged at a lower level from time to time', async () => {
     const { client, logger, outcomeOf } = setUp([volume], { qps: 1, burst: 1 });
     await outcomeOf(Promise.all([1, 2, 3, 4].map(() => client.get(persistentVolumes, name))));

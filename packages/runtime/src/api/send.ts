@@ -6,7 +6,7 @@
 import type { Clock } from '../clock/clock.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Priority } from './client.ts';
-import type { ApiError } from './errors.ts';
+import { ApiError } from './errors.ts';
 import { mayHaveHappened, noteOpenAttempt } from './may-have-happened.ts';
 import { noAnswer, type RequestMetrics } from './request-metrics.ts';
 import type { RequestLimiter } from './request-limiter.ts';
@@ -33,11 +33,9 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type AttemptResult<T> =
-  | { readonly kind: 'success'; readonly value: T }
-  | ({ readonly kind: 'failure' } & FailedAttempt);
+export type AttemptResult<T> = { readonly value: T } | FailedAttempt;
 
-/** Makes one attempt that ends within `leftMs`. Throws TransportError and ApiError; both count as failed. */
+/** Makes one attempt that ends within `leftMs`. Never rejects. */
 export type Attempt<T> = (call: Call, leftMs: number) => Promise<AttemptResult<T>>;
 
 export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): Promise<T> {
@@ -56,7 +54,7 @@ export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): 
     else if (limited) metrics?.limited({ method: call.request.method, ms: 0 });
     const startedMs = clock.monotonicMs();
     const result = await attempt(call, leftMs);
-    if (result.kind === 'success') return result.value;
+    if ('value' in result) return result.value;
     leftMs -= clock.monotonicMs() - startedMs;
     const decision = decideRetry(result, { use: call.use, retries });
     if (decision.kind === 'fail' || leftMs <= 0 || call.signal?.aborted === true) {
@@ -64,7 +62,7 @@ export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): 
     }
     previous = result.error;
     mayHave ||= mayHaveHappened(result.error);
-    const code = result.error instanceof TransportError ? noAnswer : String(result.error.status);
+    const code = result.error instanceof ApiError ? String(result.error.status) : noAnswer;
     metrics?.retried({ method: call.request.method, code });
     limited = decision.limited;
     if (logger.enabled(4))
@@ -111,7 +109,7 @@ async function pause(clock: Clock, { signal }: Call, ms: number): Promise<void> 
   }
 }
 
-function withPrevious(error: ApiError | TransportError, previous: Error | undefined): Error {
+function withPrevious(error: Error, previous: Error | undefined): Error {
   if (previous === undefined || previous.message === error.message || !(error instanceof TransportError)) return error;
   const message = `${error.message} - error from a previous attempt: ${previous.message}`;
   return new TransportError(error.failure, message, { cause: error });

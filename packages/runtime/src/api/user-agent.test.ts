@@ -10,4 +10,7 @@ it('given a build, then the user agent is the one client-go would send', () => {
   expect(userAgent({ binary: 'csi-resizer', version: '', commit: '' }, { platform: 'linux', arch: 'arm64' })).toBe(
     'csi-resizer/unknown (linux/arm64) kubernetes/unknown',
   );
+  expect(userAgent({ binary: 'x', version: 'v1', commit: '' }, { platform: 'win32', arch: 'ia32' })).toBe(
+    'x/v1 (windows/386) kubernetes/unknown',
+  );
 });

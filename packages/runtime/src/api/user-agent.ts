@@ -18,7 +18,7 @@ export interface Machine {
 
 export function userAgent(build: Build, machine: Machine = process): string {
   const binary = orUnknown(build.binary.split('/').at(-1));
-  const version = orUnknown(build.version.split('-', 1)[0]);
+  const version = orUnknown(build.version.split('-')[0]);
   const commit = orUnknown(build.commit.slice(0, 7));
   const os = machine.platform === 'win32' ? 'windows' : machine.platform;
   const arch = goArchitectures[machine.arch] ?? machine.arch;

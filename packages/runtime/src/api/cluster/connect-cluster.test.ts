@@ -102,6 +102,32 @@ describe('tokens', () => {
     ]);
   });
 
+  it('given a token file that is gone before the first request, then the error says so', async () => {
+    const { files, get } = await setUp({});
+    files.remove('/token');
+    expect(await rejectionOf(get())).toMatchObject({
+      failure: 'credentials',
+      message: 'failed to read token file "/token": open /token: no such file or directory',
+      cause: { cause: { code: 'ENOENT' } },
+    });
+  });
+
+  it('given a fixed token, then each request has it, refused or not, until the connection is disposed of', async () => {
+    const config = { user: { kind: 'header', authorization: () => 'Bearer fixed' } } as const;
+    const answer = (exchange: TestExchange): void => {
+      exchange.response.statusCode = 401;
+      answerAuthorization(exchange);
+    };
+    const { server, connection, get } = await setUp({ config, server: { answer } });
+    expect(connection.host).toBe(`127.0.0.1:${server.port}`);
+    for (let n = 0; n < 2; n += 1) {
+      const refused = await get();
+      expect([refused.status, await bodyText(refused)]).toEqual([401, '"Bearer fixed"']);
+    }
+    await connection[Symbol.asyncDispose]();
+    expect(await rejectionOf(get())).toMatchObject({ message: 'the transport is closed' });
+  });
+
   it('given an exec plugin, then its credentials are used, and it runs again when the server refuses them', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'exec-plugin-'));
     onEnd(async () => rmSync(folder, { recursive: true }));
@@ -252,10 +278,19 @@ describe('environment', () => {
     expect(await bodyText(await get())).toBe('"1.1"');
   });
 
-  it('given the variables of the backoff of client-go, which this client does not have, then one line is logged', async () => {
-    const { logger } = await setUp({ env: { KUBE_CLIENT_BACKOFF_BASE: '1', KUBE_CLIENT_BACKOFF_DURATION: '2' } });
-    expect(logger.messages()).toEqual(['KUBE_CLIENT_BACKOFF_BASE and KUBE_CLIENT_BACKOFF_DURATION are ignored']);
-  });
+  const ignored = 'KUBE_CLIENT_BACKOFF_BASE and KUBE_CLIENT_BACKOFF_DURATION are ignored';
+  it.each<[string, Record<string, string>, string[]]>([
+    ['both variables', { KUBE_CLIENT_BACKOFF_BASE: '1', KUBE_CLIENT_BACKOFF_DURATION: '2' }, [ignored]],
+    ['the base', { KUBE_CLIENT_BACKOFF_BASE: '1' }, []],
+    ['the duration', { KUBE_CLIENT_BACKOFF_DURATION: '2' }, []],
+    ['the duration, and an empty base,', { KUBE_CLIENT_BACKOFF_DURATION: '2', KUBE_CLIENT_BACKOFF_BASE: '' }, []],
+  ])(
+    'given %s of the backoff of client-go, which this client does not have, then a line is logged for both together only',
+    async (_what, env, messages) => {
+      const { logger } = await setUp({ env });
+      expect(logger.messages()).toEqual(messages);
+    },
+  );
 });
 
 describe('secrets', () => {
@@ -292,9 +327,13 @@ describe('secrets', () => {
 describe('systemFiles', () => {
   it('given a path that cannot be read, then the error reads as in Go', async () => {
     const files = systemFiles();
-    expect(String(await rejectionOf(files.read('/no/such/file')))).toBe(
-      'FileError: open /no/such/file: no such file or directory',
-    );
+    const missing = await rejectionOf(files.read('/no/such/file'));
+    expect(String(missing)).toBe('FileError: open /no/such/file: no such file or directory');
+    expect(missing).toMatchObject({ cause: { syscall: 'open' } });
+    const below = `${import.meta.filename}/x`;
+    expect(String(await rejectionOf(files.read(below)))).toBe(`FileError: open ${below}: not a directory`);
+    const long = `/${'x'.repeat(300)}`;
+    expect(String(await rejectionOf(files.read(long)))).toBe(`FileError: open ${long}: ENAMETOOLONG`);
     expect(String(await rejectionOf(files.read('/')))).toBe('FileError: read /: is a directory');
   });
 });

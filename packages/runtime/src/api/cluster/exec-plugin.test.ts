@@ -127,6 +127,21 @@ describe('the time limit of a plugin', () => {
   });
 });
 
+it('given a plugin that prints the same again, then its answer is a new one only if the last was refused', async () => {
+  print({ token: 'one', ...certificate(one), expirationTimestamp: longAgo });
+  const apiVersion = 'client.authentication.k8s.io/v1';
+  const plugin = { command: '/bin/cat', args: [join(folder, 'answer')], env: [], apiVersion };
+  const { read, issued } = execPlugin({ clock: new FakeClock() }, plugin);
+  expect(issued()).toBeUndefined();
+  const first = await read('due');
+  expect(first).toEqual({ authorization: 'Bearer one', identity: one });
+  expect(issued()).toBe(first.identity);
+  expect(await read('due')).toBe(first);
+  const again = await read('refused');
+  expect(again).toEqual(first);
+  expect(again).not.toBe(first);
+});
+
 /** Answers with the name in the client certificate, or else with the Authorization header. */
 const answerWithUser = ({ request, response }: TestExchange): void => {
   const { socket } = request as unknown as { socket: { getPeerCertificate(): { subject?: { CN?: string } } } };
@@ -311,6 +326,11 @@ describe('a plugin that fails', () => {
       then: 'exec: executable no-such-login not found: Get it: [1mnowhere',
     },
     {
+      given: 'a command that does not exist, without a hint',
+      plugin: { command: 'no-such-login' },
+      then: 'exec: executable no-such-login not found',
+    },
+    {
       given: 'a command that may not be run',
       plugin: { command: '/dev/null' },
       then: 'exec: spawn /dev/null EACCES',
@@ -319,6 +339,11 @@ describe('a plugin that fails', () => {
       given: 'an exit code',
       plugin: { args: ['-c', 'echo log in >&2; echo first >&2; exit 3'] },
       then: 'exec: executable /bin/sh failed with exit code 3: log in first',
+    },
+    {
+      given: 'an exit code and a very long text',
+      plugin: { args: ['-c', 'printf %02000d 0 >&2; exit 3'] },
+      then: `exec: executable /bin/sh failed with exit code 3: ${'0'.repeat(1024)}`,
     },
     {
       given: 'a signal',
@@ -331,6 +356,16 @@ describe('a plugin that fails', () => {
     {
       given: 'a certificate without a key',
       prints: '{"status":{"clientCertificateData":"x"}}',
+      then: 'exec plugin returned only certificate or key, not both',
+    },
+    {
+      given: 'a key without a certificate',
+      prints: '{"status":{"clientKeyData":"x"}}',
+      then: 'exec plugin returned only certificate or key, not both',
+    },
+    {
+      given: 'a token, and a key without a certificate',
+      prints: '{"status":{"token":"x","clientKeyData":"x"}}',
       then: 'exec plugin returned only certificate or key, not both',
     },
   ];

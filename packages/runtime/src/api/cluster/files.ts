@@ -13,11 +13,9 @@ export interface Files {
 /** It has the message of Go's error, because operators search for it. */
 export class FileError extends Error {
   override readonly name = 'FileError';
-  readonly path: string;
   readonly code: string;
   constructor(path: string, code: string, options?: ErrorOptions) {
     super(code === 'EISDIR' ? `read ${path}: is a directory` : `open ${path}: ${texts[code] ?? code}`, options);
-    this.path = path;
     this.code = code;
   }
 }
@@ -34,7 +32,7 @@ export function systemFiles(): Files {
       try {
         return await readFile(path);
       } catch (cause) {
-        throw new FileError(path, (cause as NodeJS.ErrnoException).code ?? String(cause), { cause });
+        throw new FileError(path, String((cause as NodeJS.ErrnoException).code), { cause });
       }
     },
   };

@@ -3,7 +3,7 @@
 import { parseEndpoint } from '../connection/endpoint.ts';
 import type { Environment } from '../connection/proxy.ts';
 import type { Logger } from '../../log/logger.ts';
-import type { ClusterConfig } from './cluster-config.ts';
+import type { ClusterConfig, Pem } from './cluster-config.ts';
 import { type Files, readText } from './files.ts';
 import { checkCertificates } from './pem.ts';
 
@@ -37,7 +37,7 @@ export async function loadInClusterConfig({ files, env, logger }: LoadDeps): Pro
   return {
     endpoint: parseEndpoint(server, 'https'),
     tls: {
-      authorities: (await isAuthorityUsable(files, logger)) ? { kind: 'file', path: authorityPath } : undefined,
+      authorities: await usableAuthority(files, logger),
       verify: 'server',
     },
     user: { kind: 'tokenFile', path: tokenPath },
@@ -48,16 +48,16 @@ function serviceOf(env: Environment): string | undefined {
   const host = env['KUBERNETES_SERVICE_HOST'] ?? '';
   const port = env['KUBERNETES_SERVICE_PORT'] ?? '';
   if (host === '' || port === '') return undefined;
-  return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** If it is missing, the authorities of the system are used, as in client-go. */
-async function isAuthorityUsable(files: Files, logger: Logger): Promise<boolean> {
+async function usableAuthority(files: Files, logger: Logger): Promise<Pem | undefined> {
   try {
     const text = await readText(files, authorityPath);
     try {
       checkCertificates(text);
-      return true;
+      return { kind: 'file', path: authorityPath };
     } catch (cause) {
       throw new Error(`error creating pool from ${authorityPath}: ${(cause as Error).message}`, { cause });
     }
@@ -66,6 +66,6 @@ async function isAuthorityUsable(files: Files, logger: Logger): Promise<boolean>
       error,
       `Expected to load root CA config from ${authorityPath}, but got err: ${(error as Error).message}`,
     );
-    return false;
   }
+  return undefined;
 }

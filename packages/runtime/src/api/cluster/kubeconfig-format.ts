@@ -12,7 +12,7 @@
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type * as clientNode from '@kubernetes/client-node/dist/config_types.js';
 import { dirname, isAbsolute, join } from 'node:path';
-import { type Files, readText } from './files.ts';
+import { type FileError, type Files, readText } from './files.ts';
 
 export interface Cluster extends clientNode.Cluster {
   readonly disableCompression?: unknown;
@@ -21,8 +21,8 @@ export interface Cluster extends clientNode.Cluster {
 
 export interface User extends clientNode.User {
   readonly tokenFile?: string;
-  readonly exec?: Exec | null;
-  readonly authProvider?: { readonly name?: string } | null;
+  readonly exec?: Exec;
+  readonly authProvider?: { readonly name?: string };
 }
 
 export interface Exec {
@@ -35,28 +35,27 @@ export interface Exec {
   readonly provideClusterInfo?: boolean;
 }
 
-/** The current context and what it refers to; missing parts are empty. Paths are absolute, or relative as ours are. */
+/** What the current context refers to; missing parts are empty. Paths are absolute, or relative as ours are. */
 export interface Chosen {
-  readonly contextName: string;
-  readonly contextExists: boolean;
-  readonly clusterName: string;
+  /** The name of the current context if there is no such one. */
+  readonly missingContext?: string | undefined;
   readonly cluster: Cluster;
-  readonly userName: string;
   readonly user: User;
+}
+
+/** Empty if the file names none. */
+interface Named {
+  readonly contextName: string;
 }
 
 /** The configuration without a file. */
 export const nothingChosen: Chosen = {
-  contextName: '',
-  contextExists: false,
-  clusterName: '',
   cluster: { name: '', server: '', skipTLSVerify: false },
-  userName: '',
   user: { name: '' },
 };
 
 /** Loads client-node, so it is called out of cluster only. */
-export async function readKubeconfig(files: Files, path: string): Promise<Chosen> {
+export async function readKubeconfig(files: Files, path: string): Promise<Chosen & Named> {
   const document = await parse(files, path);
   const [{ KubeConfig }, reader] = await Promise.all([
     import('@kubernetes/client-node/dist/config.js'),
@@ -65,7 +64,7 @@ export async function readKubeconfig(files: Files, path: string): Promise<Chosen
   const config = new KubeConfig();
   config.loadFromOptions({
     currentContext: document['current-context'] ?? '',
-    contexts: named(document.contexts).map(({ name, context }) => ({ cluster: '', user: '', ...said(context), name })),
+    contexts: named(document.contexts).map(({ name, context }) => ({ ...said(context), name })),
     clusters: named(document.clusters).flatMap(({ name, cluster }) => {
       const { server, 'disable-compression': disableCompression, extensions, ...fields } = said(cluster);
       // It cuts a slash off the end of the server, so that this one stands for none.
@@ -82,15 +81,12 @@ export async function readKubeconfig(files: Files, path: string): Promise<Chosen
   return chosenFrom(config, dirname(path));
 }
 
-function chosenFrom(config: KubeConfig, folder: string): Chosen {
+function chosenFrom(config: KubeConfig, folder: string): Chosen & Named {
   const contextName = config.getCurrentContext();
-  const context = config.getContextObject(contextName);
   return {
     contextName,
-    contextExists: context !== null,
-    clusterName: context?.cluster ?? '',
+    missingContext: contextName === '' || config.getContextObject(contextName) !== null ? undefined : contextName,
     cluster: config.getCurrentCluster() ?? nothingChosen.cluster,
-    userName: context?.user ?? '',
     user: withPaths(config.getCurrentUser() ?? nothingChosen.user, folder),
   };
 }
@@ -138,8 +134,8 @@ async function parse(files: Files, path: string): Promise<Document> {
   try {
     text = await readText(files, path);
   } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    throw missing ? new Error(`stat ${path}: no such file or directory`, { cause: error }) : unreadable(path, error);
+    const missing = (error as FileError).code === 'ENOENT';
+    throw missing ? new Error(`stat ${path}: no such file or directory`) : unreadable(path, error);
   }
   // Needed out of cluster only, so it is loaded here.
   const { loadAll } = await import('js-yaml');
@@ -155,5 +151,5 @@ async function parse(files: Files, path: string): Promise<Document> {
 
 /** Without a cause, and with the first line only: the rest of a YAML error quotes the file, which holds secrets. */
 function unreadable(path: string, error: unknown): Error {
-  return new Error(`error loading config file "${path}": ${(error as Error).message.split('\n', 1)[0]}`);
+  return new Error(`error loading config file "${path}": ${(error as Error).message.split('\n')[0]}`);
 }

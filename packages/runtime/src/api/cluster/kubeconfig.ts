@@ -4,11 +4,10 @@
  * than ignored: impersonation, and auth providers (which client-go no longer has either).
  */
 import { parseEndpoint } from '../connection/endpoint.ts';
-import { parseProxyUrl } from '../connection/proxy.ts';
 import type { ClusterConfig, Pem, TlsSettings, User } from './cluster-config.ts';
 import { execPluginOf } from './exec-settings.ts';
 import type { Files } from './files.ts';
-import { confirmUsable } from './kubeconfig-checks.ts';
+import { confirmUsable, proxyOf } from './kubeconfig-checks.ts';
 import { type Chosen, nothingChosen, readKubeconfig } from './kubeconfig-format.ts';
 
 export interface KubeconfigSource {
@@ -23,12 +22,11 @@ export async function loadKubeconfig(files: Files, { path, master }: KubeconfigS
   await confirmUsable(files, chosen);
   const { cluster } = chosen;
   const endpoint = parseEndpoint(cluster.server, 'http');
-  const proxy = cluster.proxyUrl ?? '';
   const tls = tlsOf(chosen);
   return {
     endpoint,
     tls,
-    proxy: proxy === '' ? undefined : parseProxyUrl(proxy),
+    proxy: proxyOf(cluster),
     // Credentials are not sent over plain http; client-go does the same.
     user: endpoint.scheme === 'http' ? { kind: 'anonymous' } : await userOf(files, chosen, tls),
   };
@@ -46,11 +44,10 @@ function tlsOf({ cluster, user }: Chosen): TlsSettings {
   if (verify === 'nothing' && authorities !== undefined) {
     throw new Error('specifying a root certificates file with the insecure flag is not allowed');
   }
-  const serverName = cluster.tlsServerName ?? '';
   return {
     authorities,
     identity: certificate !== undefined && key !== undefined ? { certificate, key } : undefined,
-    serverName: serverName === '' ? undefined : serverName,
+    serverName: cluster.tlsServerName === '' ? undefined : cluster.tlsServerName,
     verify,
   };
 }
@@ -62,7 +59,7 @@ function pemOf(data: string | undefined, path: string | undefined): Pem | undefi
 
 async function userOf(files: Files, { cluster, user }: Chosen, tls: TlsSettings): Promise<User> {
   if ((user.impersonateUser ?? '') !== '') throw new Error('impersonation (`as` in the kubeconfig) is not supported');
-  const provider = user.authProvider ?? undefined;
+  const { authProvider: provider } = user;
   if (provider !== undefined) throw new Error(`no Auth Provider found for name "${provider.name ?? ''}"`);
   const { token = '', tokenFile = '', username = '', password = '', exec } = user;
   if (tokenFile !== '') {
@@ -78,6 +75,6 @@ async function userOf(files: Files, { cluster, user }: Chosen, tls: TlsSettings)
     };
   }
   // A client certificate already identifies the user, so the plugin does not run. client-go does the same.
-  if (exec === undefined || exec === null || tls.identity !== undefined) return { kind: 'anonymous' };
+  if (exec === undefined || tls.identity !== undefined) return { kind: 'anonymous' };
   return { kind: 'plugin', plugin: await execPluginOf(files, cluster, exec) };
 }

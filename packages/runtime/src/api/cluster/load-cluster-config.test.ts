@@ -3,6 +3,8 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { createTestAuthority, memoryFiles, recordingLogger } from '../../../testing/index.ts';
 import { authorityOf } from '../connection/endpoint.ts';
+import { FileError } from './files.ts';
+import { readKubeconfig } from './kubeconfig-format.ts';
 import { type ClusterFlags, loadClusterConfig } from './load-cluster-config.ts';
 
 const ca = createTestAuthority().ca;
@@ -39,15 +41,16 @@ describe('in-cluster', () => {
     expect(authorityOf(config?.endpoint ?? expect.unreachable())).toBe('[fd00::1]:6443');
   });
 
-  it.each<Record<string, string>>([{ KUBERNETES_SERVICE_HOST: '10.96.0.1' }, { ...pod, KUBERNETES_SERVICE_HOST: '' }])(
-    '[runtime#16] given only one of the two variables, then the error is that of client-go',
-    async (env) => {
-      const { error } = await load(files, {}, env);
-      expect(error).toBe(
-        'Error: unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined',
-      );
-    },
-  );
+  it.each<Record<string, string>>([
+    { KUBERNETES_SERVICE_HOST: '10.96.0.1' },
+    { KUBERNETES_SERVICE_PORT: '443' },
+    { ...pod, KUBERNETES_SERVICE_HOST: '' },
+  ])('[runtime#16] given only one of the two variables, then the error is that of client-go', async (env) => {
+    const { error } = await load(files, {}, env);
+    expect(error).toBe(
+      'Error: unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined',
+    );
+  });
 
   it('[runtime#20] given no token file at the start, then there is no configuration', async () => {
     const { error } = await load({ [`${folder}/ca.crt`]: ca }, {}, pod);
@@ -55,18 +58,20 @@ describe('in-cluster', () => {
   });
 
   it.each([
-    ['no authority', {}, `open ${folder}/ca.crt: no such file or directory`],
+    ['no authority', {}, new FileError(`${folder}/ca.crt`, 'ENOENT')],
     [
       'an authority that is garbage',
       { [`${folder}/ca.crt`]: 'garbage' },
-      `error creating pool from ${folder}/ca.crt: data does not contain any valid RSA or ECDSA certificates`,
+      new Error(
+        `error creating pool from ${folder}/ca.crt: data does not contain any valid RSA or ECDSA certificates`,
+        { cause: new Error('data does not contain any valid RSA or ECDSA certificates') },
+      ),
     ],
-  ])('given %s, then that is logged and the authorities of the system are used', async (_what, extra, reason) => {
+  ])('given %s, then that is logged and the authorities of the system are used', async (_what, extra, error) => {
     const { config, logger } = await load({ [`${folder}/token`]: 'secret', ...extra }, {}, pod);
     expect(config!.tls.authorities).toBeUndefined();
-    expect(logger.messages()).toEqual([
-      `Expected to load root CA config from ${folder}/ca.crt, but got err: ${reason}`,
-    ]);
+    const message = `Expected to load root CA config from ${folder}/ca.crt, but got err: ${error.message}`;
+    expect(logger.lines).toEqual([{ kind: 'error', message, facts: {}, error }]);
   });
 });
 
@@ -137,20 +142,60 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
     expect(config?.user.kind === 'header' && config.user.authorization()).toBe('Basic bWU6cGFzcw==');
   });
 
-  it('given an exec plugin, then its command, relative to the file if it is a path', async () => {
-    const { config } = await loadFile({
-      user: '{ exec: { apiVersion: client.authentication.k8s.io/v1, command: ./bin/login, args: [-x], env: [{ name: A, value: b }] } }',
+  it.each([
+    ['a name without a password', 'username: me', 'Basic bWU6'],
+    ['a password without a name', 'password: pass', 'Basic OnBhc3M='],
+    ['a token beside a token file that is not there', 'token: t, tokenFile: /no/such', 'what is in /no/such'],
+    ['an empty path of a token file', 'token: t, tokenFile: ""', 'Bearer t'],
+    ['a key without a certificate', 'client-key-data: eA==', 'nothing'],
+  ])('given %s, then the requests show it as those of client-go', async (_what, fields, shown) => {
+    const { user, tls } = (await loadFile({ user: `{ ${fields} }` })).config!;
+    const header = user.kind === 'header' ? user.authorization() : 'nothing';
+    expect(user.kind === 'tokenFile' ? `what is in ${user.path}` : header).toBe(shown);
+    expect(tls.identity).toBeUndefined();
+  });
+
+  it('given settings that are empty, then they are as good as absent', async () => {
+    const { config } = await loadFile(
+      {
+        cluster:
+          '{ server: "https://api", certificate-authority-data: "", certificate-authority: ca.crt, tls-server-name: "", proxy-url: "" }',
+        user: '{ client-certificate: "", token: "", username: "", password: "", as: "" }',
+      },
+      { '/etc/kube/ca.crt': ca },
+    );
+    expect(config).toEqual({
+      endpoint: { scheme: 'https', host: 'api', port: 443, basePath: '' },
+      tls: { authorities: { kind: 'file', path: '/etc/kube/ca.crt' }, verify: 'server' },
+      user: { kind: 'anonymous' },
     });
-    expect(config?.user).toEqual({
-      kind: 'plugin',
+    const empty = await loadFile({ cluster: '{ server: "https://api", certificate-authority: "" }' });
+    expect(empty.config?.tls).toEqual({ verify: 'server' });
+  });
+
+  const apiVersion = 'client.authentication.k8s.io/v1beta1';
+  it.each([
+    {
+      exec: 'command: ./bin/login, args: [-x], env: [{ name: A, value: b }], installHint: dnf install login',
       plugin: {
-        apiVersion: 'client.authentication.k8s.io/v1',
         command: '/etc/kube/bin/login',
         args: ['-x'],
         env: [{ name: 'A', value: 'b' }],
+        installHint: 'dnf install login',
       },
-    });
-  });
+    },
+    { exec: 'command: login, interactiveMode: Never', plugin: { command: 'login', args: [], env: [] } },
+    {
+      exec: 'command: /bin/login, args: null, env: null, interactiveMode: IfAvailable',
+      plugin: { command: '/bin/login', args: [], env: [] },
+    },
+  ])(
+    'given the exec plugin $exec, then its command, relative to the file if it is a path',
+    async ({ exec, plugin }) => {
+      const { config } = await loadFile({ user: `{ exec: { apiVersion: ${apiVersion}, ${exec} } }` });
+      expect(config?.user).toEqual({ kind: 'plugin', plugin: { apiVersion, ...plugin } });
+    },
+  );
 
   it('given an exec plugin that requests the cluster, then it receives the settings of the file, including the authority', async () => {
     const exec = '{ apiVersion: client.authentication.k8s.io/v1, command: login, provideClusterInfo: true }';
@@ -158,7 +203,7 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
       {
         cluster: `{ server: "https://api:6443", certificate-authority: ca.crt, tls-server-name: kubernetes, proxy-url: "http://proxy",
           disable-compression: true,
-          extensions: [{ name: other, extension: 1 }, { name: client.authentication.k8s.io/exec, extension: { audience: us } }] }`,
+          extensions: [null, { name: other, extension: 1 }, { name: client.authentication.k8s.io/exec, extension: { audience: us } }] }`,
         user: `{ exec: ${exec} }`,
       },
       { '/etc/kube/ca.crt': 'ca' },
@@ -171,14 +216,16 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
       'disable-compression': true,
       config: { audience: 'us' },
     });
-    const unverified = await loadFile({
-      cluster: '{ server: "https://api", insecure-skip-tls-verify: true }',
-      user: `{ exec: ${exec} }`,
-    });
-    expect(unverified.config?.user.kind === 'plugin' && unverified.config.user.plugin.cluster).toEqual({
-      server: 'https://api',
-      'insecure-skip-tls-verify': true,
-    });
+    for (const extensions of ['', 'extensions: [{ name: other, extension: 1 }]']) {
+      const unverified = await loadFile({
+        cluster: `{ server: "https://api", insecure-skip-tls-verify: true, ${extensions} }`,
+        user: `{ exec: ${exec} }`,
+      });
+      expect(unverified.config?.user.kind === 'plugin' && unverified.config.user.plugin.cluster).toEqual({
+        server: 'https://api',
+        'insecure-skip-tls-verify': true,
+      });
+    }
   });
 
   it('given an exec plugin beside a certificate or a token, then the plugin does not run', async () => {
@@ -237,6 +284,43 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
       then: 'invalid configuration: no server found for cluster "c"',
     },
     {
+      given: 'an empty server',
+      parts: { cluster: '{ server: "", tls-server-name: x }' },
+      then: 'invalid configuration: no server found for cluster "c"',
+    },
+    {
+      given: 'a cluster without settings',
+      parts: { cluster: '{}' },
+      then: 'invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable',
+    },
+    {
+      given: 'two authorities',
+      parts: { cluster: '{ server: "https://api", certificate-authority: /ca, certificate-authority-data: eA== }' },
+      then: 'invalid configuration: [certificate-authority-data and certificate-authority are both specified for c. certificate-authority-data will override., unable to read certificate-authority /ca for c due to open /ca: no such file or directory]',
+    },
+    {
+      given: 'a certificate and a key, each of them twice, in files that are not there',
+      parts: {
+        user: '{ client-certificate: /c, client-certificate-data: eA==, client-key: /k, client-key-data: eA== }',
+      },
+      then: `invalid configuration: [${[
+        'client-cert-data and client-cert are both specified for u. client-cert-data will override.',
+        'client-key-data and client-key are both specified for u; client-key-data will override',
+        'unable to read client-cert /c for u due to open /c: no such file or directory',
+        'unable to read client-key /k for u due to open /k: no such file or directory',
+      ].join(', ')}]`,
+    },
+    {
+      given: 'the file of a certificate without a key',
+      parts: { user: '{ client-certificate: config }' },
+      then: 'invalid configuration: client-key-data or client-key must be specified for u to use the clientCert authentication method.',
+    },
+    {
+      given: 'a token and a password',
+      parts: { user: '{ token: t, password: p }' },
+      then: 'invalid configuration: more than one authentication method found for u; found [token basicAuth], only one is allowed',
+    },
+    {
       given: 'an authority that is not there',
       parts: { cluster: '{ server: "https://api", certificate-authority: ca.crt }' },
       then: 'invalid configuration: unable to read certificate-authority /etc/kube/ca.crt for c due to open /etc/kube/ca.crt: no such file or directory',
@@ -281,6 +365,16 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
       then: 'no Auth Provider found for name "gcp"',
     },
     {
+      given: 'an auth provider without a name',
+      parts: { user: '{ auth-provider: {} }' },
+      then: 'no Auth Provider found for name ""',
+    },
+    {
+      given: 'a plugin that needs interactive input',
+      parts: { user: '{ exec: { apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Always } }' },
+      then: 'exec plugin cannot support interactive mode: standard input is not a terminal',
+    },
+    {
       given: 'impersonation',
       parts: { user: '{ as: admin }' },
       then: 'impersonation (`as` in the kubeconfig) is not supported',
@@ -306,16 +400,6 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
     expect(error?.replace(/^\w+: /, '')).toBe(then);
   });
 
-  it('given a plugin that needs interactive input, then it is refused with the text of client-go', async () => {
-    const { error } = await loadFile({
-      user: '{ exec: { apiVersion: client.authentication.k8s.io/v1, command: login, interactiveMode: Always } }',
-    });
-    // The second text appears on a terminal, which a test may have.
-    expect(error).toMatch(
-      /^Error: exec plugin cannot support interactive mode: standard input is (not a terminal$|unavailable)/,
-    );
-  });
-
   it('given errors that client-go ignores, in unused entries and elsewhere, then we ignore them too', async () => {
     const { config, error } = await load(
       {
@@ -334,19 +418,35 @@ current-context: elsewhere
     expect([config?.endpoint.host, config?.user, error]).toEqual(['api', { kind: 'anonymous' }, undefined]);
   });
 
-  it('given a file that does not exist, or is no YAML, then the error names it and quotes nothing', async () => {
+  it('given a file that does not exist, or is no YAML or no mapping, then the error names it and quotes nothing, in a pod too', async () => {
     const missing = await load({}, { kubeconfig: '/no/such' });
     expect(missing.error).toBe('Error: stat /no/such: no such file or directory');
-    const broken = await load({ '/k': 'token: "s3cret\n' }, { kubeconfig: '/k' });
-    expect(broken.error).toMatch(/^Error: error loading config file "\/k": /);
-    expect(broken.error).not.toContain('s3cret');
+    const broken = await load({ '/k': 'token: "s3cret\n', [`${folder}/token`]: 't' }, { kubeconfig: '/k' }, pod);
+    expect(broken.error).toBe('Error: error loading config file "/k": deficient indentation (2:1)');
+    const text = await load({ '/k': 's3cret' }, { kubeconfig: '/k' });
+    expect(text.error).toBe('Error: error loading config file "/k": the file is not a mapping');
+    const read = () => Promise.reject(new FileError('/k', 'EACCES'));
+    const unreadable = loadClusterConfig({ files: { read }, env: {}, logger: recordingLogger() }, { kubeconfig: '/k' });
+    await expect(unreadable).rejects.toThrow('error loading config file "/k": open /k: permission denied');
+  });
+
+  it('given an empty file, then everything in it is empty', async () => {
+    expect(await readKubeconfig(memoryFiles({ '/k': '' }), '/k')).toEqual({
+      contextName: '',
+      cluster: { name: '', server: '', skipTLSVerify: false },
+      user: { name: '' },
+    });
   });
 
   it('given an empty file, then the in-cluster configuration is used where there is one', async () => {
-    const outside = await load({ '/k': '' }, { kubeconfig: '/k' });
-    expect(outside.error).toBe(
-      'EmptyConfigError: invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable',
-    );
+    for (const outside of [
+      await load({ '/k': '', [`${folder}/token`]: 't' }, { kubeconfig: '/k' }),
+      await load({ '/k': '' }, { kubeconfig: '/k' }, pod),
+    ]) {
+      expect(outside.error).toBe(
+        'EmptyConfigError: invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable',
+      );
+    }
     const inside = await load(
       { '/k': '', [`${folder}/token`]: 't', [`${folder}/ca.crt`]: ca },
       { kubeconfig: '/k' },

@@ -4,7 +4,13 @@
  * when a request is made; what an exec plugin printed, at each request. If something cannot be read or parsed, the current
  * certificates stay in use.
  */
-import { createSecureContext, getCACertificates, type ConnectionOptions, type SecureContext } from 'node:tls';
+import {
+  createSecureContext,
+  getCACertificates,
+  type ConnectionOptions,
+  type SecureContext,
+  type SecureContextOptions,
+} from 'node:tls';
 import type { Clock } from '../../clock/clock.ts';
 import type { Logger } from '../../log/logger.ts';
 import type { Rotation, TlsSource } from '../connection/server-transport.ts';
@@ -21,6 +27,8 @@ export interface TlsSourceDeps {
   readonly logger: Logger;
   /** What an exec plugin printed last, instead of what the settings name: the same object until it prints another one. */
   readonly issued?: (() => Identity | undefined) | undefined;
+  /** `getCACertificates` of Node.js by default. */
+  readonly listAuthorities?: typeof getCACertificates;
 }
 
 interface Material {
@@ -40,8 +48,8 @@ export async function loadTlsSource(deps: TlsSourceDeps, settings: TlsSettings):
 
   const adopt = (after: Material): Rotation => {
     const before = material;
-    const identityChanged =
-      after.identity?.cert !== before.identity?.cert || after.identity?.key !== before.identity?.key;
+    // A certificate has one key.
+    const identityChanged = after.identity?.cert !== before.identity?.cert;
     material = after;
     if (!identityChanged && after.authorities === before.authorities) return 'same';
     context = undefined;
@@ -76,7 +84,7 @@ export async function loadTlsSource(deps: TlsSourceDeps, settings: TlsSettings):
 
   return {
     options: (): ConnectionOptions => {
-      context ??= createSecureContext(contextOptions(material));
+      context ??= createSecureContext(contextOptions(deps, material));
       return {
         secureContext: context,
         rejectUnauthorized: settings.verify === 'server',
@@ -119,13 +127,14 @@ async function readIdentity({ files, issued }: TlsSourceDeps, settings: TlsSetti
   return pair;
 }
 
-function contextOptions({ authorities, identity }: Material): Parameters<typeof createSecureContext>[0] {
-  const ca = authorities ?? systemAuthorities();
-  return { ...identity, ...(ca !== undefined && { ca }) };
+function contextOptions(deps: TlsSourceDeps, { authorities, identity }: Material): SecureContextOptions {
+  return { ...identity, ca: authorities ?? systemAuthorities(deps) };
 }
 
 /** Go trusts the authorities of the system. Node.js by default trusts its own, which are used here only if the system has none. */
-function systemAuthorities(): string[] | undefined {
-  const found = getCACertificates('system');
+export function systemAuthorities({
+  listAuthorities = getCACertificates,
+}: Pick<TlsSourceDeps, 'listAuthorities'>): string[] | undefined {
+  const found = listAuthorities('system');
   return found.length > 0 ? found : undefined;
 }

@@ -7,7 +7,7 @@ import { connect as connectTcp, isIP, type Socket, type TcpNetConnectOpts } from
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import type { Clock } from '../../clock/clock.ts';
 import { TransportError, type TransportFailure } from '../transport.ts';
-import type { Endpoint } from './endpoint.ts';
+import { type Endpoint, endpointOf } from './endpoint.ts';
 import { toTransportError } from './socket-error.ts';
 import { openTunnel } from './tunnel.ts';
 
@@ -54,10 +54,9 @@ export function createDial(deps: DialDeps, { endpoint, proxy, tls, signal }: Dia
     return step(deps.clock, socket, { event: 'secureConnect', ms: tlsTimeoutMs, timeout, otherwise: 'tls', signal });
   };
   const openToProxy = async (url: URL): Promise<Socket> => {
-    const host = url.hostname.replace(/^\[|\]$/g, '');
-    const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+    const { scheme, host, port } = endpointOf(url);
     const socket = await openTcp({ host, port });
-    return url.protocol === 'https:' ? secure({ socket, host, ...serverName(host) }) : socket;
+    return scheme === 'https' ? secure({ socket, host, ...serverName(host) }) : socket;
   };
 
   return async (offer) => {
@@ -110,7 +109,7 @@ function step<S extends Socket>(clock: Clock, socket: S, { event, ms, timeout, o
       socket.off(event, succeed).off('error', fail).off('close', closed);
     };
     socket.once(event, succeed).once('error', fail).once('close', closed);
-    signal.addEventListener('abort', onAbort, { once: true });
+    signal.addEventListener('abort', onAbort);
     if (signal.aborted) onAbort();
   });
 }

@@ -13,6 +13,11 @@ export interface Endpoint {
 export function parseEndpoint(server: string, schemeIfNone: 'https' | 'http'): Endpoint {
   const url = parseUrl(server) ?? parseUrl(`${schemeIfNone}://${server}`);
   if (url === undefined) throw new Error(`host must be a URL or a host:port pair: ${JSON.stringify(server)}`);
+  return endpointOf(url);
+}
+
+/** Where a URL of http or https leads. */
+export function endpointOf(url: URL): Endpoint {
   const scheme = url.protocol === 'https:' ? 'https' : 'http';
   return {
     scheme,
@@ -30,5 +35,5 @@ export function authorityOf({ scheme, host, port }: Endpoint): string {
 
 function parseUrl(text: string): URL | undefined {
   const url = URL.parse(text);
-  return url !== null && ['http:', 'https:'].includes(url.protocol) && url.hostname !== '' ? url : undefined;
+  return url !== null && ['http:', 'https:'].includes(url.protocol) ? url : undefined;
 }

@@ -11,7 +11,8 @@ describe('healthFromEnvironment', () => {
   it('[runtime#2] given HTTP2_READ_IDLE_TIMEOUT_SECONDS=0, then the check is off', () => {
     const clock = new FakeClock();
     const options = healthFromEnvironment({ HTTP2_READ_IDLE_TIMEOUT_SECONDS: '0' }, recordingLogger());
-    using _ = checkHealth(clock, options, { ping: () => expect.unreachable(), lost: () => expect.unreachable() });
+    using health = checkHealth(clock, options, { ping: () => expect.unreachable(), lost: () => expect.unreachable() });
+    health.askNow(() => expect.unreachable());
     expect(clock.pending).toBe(0);
   });
 
@@ -62,6 +63,14 @@ describe('checkHealth', () => {
     expect(seen).toEqual(['ping@30', 'ping@61']);
     health[Symbol.dispose]();
     expect(clock.pending).toBe(0);
+  });
+
+  it('given two doubts at once, then one PING is sent, and its answer is for both', async () => {
+    const { clock, seen, health } = setUp('answers');
+    const answered: number[] = [];
+    for (const n of [1, 2]) health.askNow(() => answered.push(n));
+    await clock.advance(1000);
+    expect([seen, answered]).toEqual([['ping@0'], [1, 2]]);
   });
 
   it('given received data, then the idle time starts again', async () => {

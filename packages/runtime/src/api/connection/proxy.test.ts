@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { parseEndpoint } from './endpoint.ts';
+import { authorityOf, parseEndpoint } from './endpoint.ts';
 import { type Environment, parseProxyUrl, proxyFromEnvironment } from './proxy.ts';
 
 const proxyFor = (server: string, env: Environment): string | undefined =>
@@ -30,6 +30,15 @@ describe('proxyFromEnvironment', () => {
     { noProxy: 'fd00::/8', server: 'https://[fd00::1]:443', direct: 'direct' },
     { noProxy: 'fd00::1', server: 'https://[fd00::0:1]:443', direct: 'direct' },
     { noProxy: '10.0.0.0/40, /8, x/8', server: 'https://10.0.0.1', direct: 'proxy' },
+    { noProxy: 'EXAMPLE.com', server: 'https://example.com.', direct: 'direct' },
+    { noProxy: '*.example.com', server: 'https://example.com', direct: 'proxy' },
+    { noProxy: 'a:443, , [fd00::1]:443', server: 'https://[fd00::1]', direct: 'direct' },
+    { noProxy: '[fd00::1]', server: 'https://[fd00::1]', direct: 'direct' },
+    { noProxy: 'FD00:0::1', server: 'https://[fd00::1]', direct: 'direct' },
+    { noProxy: 'fd00::2, fd00::/129, 10.0.0.0/8', server: 'https://[fd00::1]', direct: 'proxy' },
+    { noProxy: '10.0.0.2, 10.0.0.0/33, 10.0.0.0/x, fd00::/8', server: 'https://10.0.0.1', direct: 'proxy' },
+    { noProxy: 'x/8', server: 'https://kubernetes', direct: 'proxy' },
+    { noProxy: '', server: 'https://127.example.com', direct: 'proxy' },
     { noProxy: '', server: 'https://127.0.0.2', direct: 'direct' },
     { noProxy: '', server: 'https://localhost', direct: 'direct' },
     { noProxy: '', server: 'https://[::1]:443', direct: 'direct' },
@@ -52,6 +61,10 @@ describe('proxyFromEnvironment', () => {
 });
 
 describe('parseProxyUrl', () => {
+  it('given a proxy with TLS, then it is used', () => {
+    expect(parseProxyUrl('https://proxy').href).toBe('https://proxy/');
+  });
+
   it('given a proxy URL that cannot be used, then the error does not quote it', () => {
     expect(() => parseProxyUrl('ftp://user:secret@proxy')).toThrow(new Error('proxies of type ftp are not supported'));
     expect(() => parseProxyUrl('http://user:secret@')).toThrow(new Error('invalid proxy address'));
@@ -68,6 +81,16 @@ describe('parseEndpoint', () => {
     ['10.0.0.1', { scheme: 'https', host: '10.0.0.1', port: 443, basePath: '' }],
   ])('given %s, then %o', (server, endpoint) => {
     expect(parseEndpoint(server, 'https')).toEqual(endpoint);
+  });
+
+  it.each([
+    ['https://api', 'api'],
+    ['https://api:80', 'api:80'],
+    ['http://api:80', 'api'],
+    ['http://api:443', 'api:443'],
+    ['https://[fd00::1]:6443', '[fd00::1]:6443'],
+  ])('given %s, then its authority is %s', (server, authority) => {
+    expect(authorityOf(parseEndpoint(server, 'https'))).toBe(authority);
   });
 
   it('given any other text, then it is refused as an endpoint', () => {

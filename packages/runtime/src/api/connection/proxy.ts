@@ -33,26 +33,26 @@ function isLocal(host: string): boolean {
 }
 
 function isExcluded({ host, port }: Endpoint, noProxy: string): boolean {
-  const name = host.toLowerCase().replace(/\.$/, '');
+  const name = host.replace(/\.$/, '');
   return noProxy
     .split(',')
     .map((entry) => entry.trim().toLowerCase())
-    .some((entry) => entry !== '' && matches(entry, name, port));
+    .some((entry) => matches(entry, name, port));
 }
 
 /** One entry: `*`, a CIDR block, an address, a domain (with its subdomains) or `.domain` (those only); may end in a port. */
 function matches(entry: string, host: string, port: number): boolean {
   if (entry === '*') return true;
   if (entry.includes('/')) return isInBlock(entry, host);
-  const parts = isIP(entry) > 0 ? null : /^(\[[^\]]+\]|[^:]+):(\d+)$/.exec(entry);
+  const parts = /^(\[[^\]]+\]|[^:]+):(\d+)$/.exec(entry);
   if (parts?.[2] !== undefined && Number(parts[2]) !== port) return false;
   const pattern = (parts?.[1] ?? entry).replace(/^\[|\]$/g, '').replace(/^\*\./, '.');
-  if (isIP(pattern) > 0) return sameAddress(pattern, host);
+  if (isIP(pattern) !== 0) return sameAddress(pattern, host);
   return pattern.startsWith('.') ? host.endsWith(pattern) : host === pattern || host.endsWith(`.${pattern}`);
 }
 
 function isInBlock(block: string, host: string): boolean {
-  const [network = '', bits = ''] = block.split('/', 2);
+  const [network = '', bits = ''] = block.split('/');
   const family = isIP(network);
   if (family === 0 || isIP(host) !== family || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 4 ? 32 : 128)) {
     return false;

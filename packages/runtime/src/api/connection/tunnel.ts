@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The way through an HTTP proxy. */
-import { type IncomingMessage, request as startRequest } from 'node:http';
+import { request as startRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../clock/clock.ts';
 import { TransportError } from '../transport.ts';
@@ -42,21 +42,18 @@ export function openTunnel(clock: Clock, socket: Socket, { endpoint, proxy, sign
       alarm.cancel();
       signal.removeEventListener('abort', onAbort);
     };
-    const refuse = ({ statusCode, statusMessage }: IncomingMessage): void =>
-      fail(new TransportError('refused', `the proxy refuses the tunnel: ${statusCode} ${statusMessage}`));
-    request.on('error', fail);
-    request.on('response', refuse);
-    request.on('connect', (response, _socket, head) => {
-      if (response.statusCode !== 200) {
-        refuse(response);
-        return;
+    // Whatever the answer to CONNECT is, Node.js reports it as this event.
+    request.on('connect', ({ statusCode, statusMessage }, _socket, head) => {
+      if (statusCode === 200) {
+        release();
+        socket.unshift(head);
+        resolve(socket);
+      } else {
+        fail(new TransportError('refused', `the proxy refuses the tunnel: ${statusCode} ${statusMessage}`));
       }
-      release();
-      if (head.length > 0) socket.unshift(head);
-      resolve(socket);
     });
-    request.end();
-    signal.addEventListener('abort', onAbort, { once: true });
+    request.on('error', fail).end();
+    signal.addEventListener('abort', onAbort);
     if (signal.aborted) onAbort();
   });
 }
