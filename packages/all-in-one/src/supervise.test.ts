@@ -76,6 +76,7 @@ const canceled = new ConnectError('canceled', '');
 it.each<[string, ErrorOptions, number, number]>([
   ['', { cause: canceled }, 0, 0],
   ['whose time was up', { cause: new ConnectError('deadlineExceeded', '') }, 3, 1],
+  ['without a cause', {}, 3, 1],
   ['and a defect', { cause: new TypeError('defect') }, 3, 1],
 ])(
   'given a stop while the part connects to its driver %s, then the code is that of the part, but for a call that the stop ended',

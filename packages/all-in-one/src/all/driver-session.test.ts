@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 import { getEventListeners } from 'node:events';
 import { csiError, type Handlers, serveCsi } from '@csi-sidecars/csi/testing';
-import { noMetrics } from '@csi-sidecars/runtime';
+import { type Metrics, noMetrics } from '@csi-sidecars/runtime';
 import { FakeClock, recordingLogger, settle, until } from '@csi-sidecars/runtime/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { healthy } from '../../testing/run-all.ts';
 import { type DriverSession, openSession } from './driver-session.ts';
+
+interface Options {
+  readonly address?: string;
+  readonly metrics?: Metrics;
+}
 
 interface Outcome {
   session?: DriverSession | undefined;
   error?: unknown;
 }
 
-async function opened(handlers: Handlers, { address }: { readonly address?: string } = {}) {
+async function opened(handlers: Handlers, { address, metrics = noMetrics }: Options = {}) {
   const driver = await serveCsi({ ...healthy, ...handlers });
   const clock = new FakeClock();
   const log = recordingLogger({ verbosity: 0 });
   const stopping = new AbortController();
   const outcome: Outcome = {};
   const options = { address: address ?? driver.path, probeTimeoutMs: 1_000, nameTimeoutMs: 60_000 };
-  const opening = openSession({ clock, log, metrics: noMetrics }, options, stopping.signal).then(
+  const opening = openSession({ clock, log, metrics }, options, stopping.signal).then(
     (session) => Object.assign(outcome, { session }),
     (error: unknown) => Object.assign(outcome, { error }),
   );
@@ -34,8 +39,13 @@ async function opened(handlers: Handlers, { address }: { readonly address?: stri
 
 it('given a driver without a name, then it is asked again after pauses that double up to 10 s, until it has one', async () => {
   let name: string | undefined;
-  const { clock, errors, outcome, opening } = await opened({
-    '/csi.v1.Identity/GetPluginInfo': () => (name === undefined ? csiError('Internal', 'not yet') : { name }),
+  const asked: number[] = [];
+  const listening = new Set<number>();
+  const { clock, errors, outcome, opening, stopping } = await opened({
+    '/csi.v1.Identity/GetPluginInfo': () => {
+      asked.push(clock.monotonicMs());
+      return name === undefined ? csiError('Internal', 'not yet') : { name };
+    },
   });
   const pauses = [1, 2, 4, 8, 10, 10];
   for (const [times, pause] of pauses.entries()) {
@@ -47,12 +57,16 @@ it('given a driver without a name, then it is asked again after pauses that doub
     });
     if (times === pauses.length - 1) name = 'a.example.com';
     await until(() => clock.pending > 0);
+    listening.add(getEventListeners(stopping.signal, 'abort').length);
     await clock.advance(pause * 1_000 - 1);
     await settle();
     expect(errors()).toHaveLength(times + 1);
     await clock.advance(1);
   }
   await opening;
+  expect(asked).toEqual([0, 1_000, 3_000, 7_000, 15_000, 25_000, 35_000]);
+  // No attempt leaves a listener behind.
+  expect(listening.size).toBe(1);
   expect([outcome.session?.name, outcome.session?.isLost(), outcome.error]).toEqual([
     'a.example.com',
     false,
@@ -67,6 +81,44 @@ it('given an address that can never work, then that is an error, and no second a
     expect.objectContaining({ message: 'Failed to connect to CSI driver' }),
     [],
   ]);
+});
+
+it('given no driver, then it is awaited, however long that takes, and that is no error', async () => {
+  const { clock, errors, outcome } = await opened({}, { address: '/nowhere/csi.sock' });
+  await settle();
+  await clock.advance(600_000);
+  await settle();
+  expect([outcome, errors()]).toEqual([{}, []]);
+});
+
+it('given a stop while a driver is asked for all, then the question ends', async () => {
+  let isCancelled = false;
+  let isAsked = false;
+  const { opening, outcome, log, stopping } = await opened({
+    '/csi.v1.Node/NodeGetCapabilities': (_, { signal }) => {
+      isAsked = true;
+      signal.addEventListener('abort', () => (isCancelled = true));
+      return new Promise(() => undefined);
+    },
+  });
+  await opening;
+  const options = { timeoutMs: 60_000, signal: new AbortController().signal };
+  const answer = outcome.session!.channelFor(log, {}).call('/csi.v1.Node/NodeGetCapabilities', {}, options);
+  const ended = expect(answer).rejects.toMatchObject({ code: 'Canceled' });
+  await until(() => isAsked);
+  stopping.abort();
+  await ended;
+  await until(() => isCancelled);
+});
+
+it('given a defect, then that is an error, and no second attempt is made', async () => {
+  const defect = new TypeError('defect');
+  const histogram = (): never => {
+    throw defect;
+  };
+  const { errors, outcome, opening } = await opened({}, { metrics: { ...noMetrics, histogram } });
+  await opening;
+  expect([outcome.error, errors()]).toEqual([defect, []]);
 });
 
 it('given a stop while the driver does not answer, or in a pause, then there is no session, and no error', async () => {
@@ -119,6 +171,7 @@ it('given two controllers, then what they all ask is asked once, also after a fa
 
   driver.stop();
   await until(() => session.signal.aborted);
+  expect([one!.lost.aborted, two!.lost.aborted]).toEqual([true, true]);
   expect([session.isLost(), (session.signal.reason as Error).message]).toEqual([true, 'lost connection to CSI driver']);
   session.close();
   expect(getEventListeners(stopping.signal, 'abort')).toEqual([]);

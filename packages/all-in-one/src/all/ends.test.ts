@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** How the process begins and ends, with controllers that do nothing but what a test wants. */
+import { serveCsi } from '@csi-sidecars/csi/testing';
 import { freePort, until } from '@csi-sidecars/runtime/testing';
 import { ExitError } from '@csi-sidecars/sidecar';
 import { type FakeHost, fakeHost } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
-import { four, runCombined } from '../../testing/run-all.ts';
+import { four, healthy, runCombined } from '../../testing/run-all.ts';
 import { runAll } from './run.ts';
 import { type AnySidecar, type Sidecars, sidecars as sidecarsOfRepository } from './sidecars.ts';
 
@@ -54,6 +55,43 @@ it.each([
       metrics: isCounted ? object('gauge') : undefined,
     },
   ]);
+});
+
+it('given limits of requests, then each controller has its own, and the leases have one for all', async () => {
+  const driver = await serveCsi(healthy);
+  const fake = fakeHost({
+    args: ['--controllers=attacher,resizer', '--attacher-kube-api-qps=7', `--csi-address=${driver.path}`],
+  });
+  const asked: unknown[] = [];
+  const connectApi: FakeHost['connectApi'] = async (options) => {
+    const api = await fake.connectApi(options);
+    return {
+      ...api,
+      clientWith: (limits) => {
+        asked.push({ ...limits, logger: undefined });
+        return api.clientWith(limits);
+      },
+    };
+  };
+  let begun = 0;
+  const stuck = preparing((context) => {
+    if (begun === 0) context.withLimit({ qps: 1, burst: 2 });
+    begun += 1;
+    return new Promise((_, reject) => context.signal.addEventListener('abort', () => reject(new Error('stop'))));
+  });
+  const sidecars = sidecarsWith({ attacher: stuck, resizer: stuck });
+  const host = { ...fake, connectApi };
+  const code = runAll({ host, lifecycle: host.lifecycle, sidecars, files: {} as never, platform: 'unix' });
+  await until(() => begun === 2);
+  host.stop();
+  expect(await code).toBe(0);
+  expect(asked).toEqual([
+    { component: 'leader-election', counted: false, qps: 10, burst: 20 },
+    { component: 'attacher', counted: false, qps: 7, burst: 10 },
+    { component: 'resizer', counted: true, qps: 5, burst: 10 },
+    { component: 'attacher', counted: false, qps: 1, burst: 2 },
+  ]);
+  await driver[Symbol.asyncDispose]();
 });
 
 it('given an environment that a controller cannot run in, then nothing is opened', async () => {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** livenessprobe and node-driver-registrar as controllers: real sockets and ports, virtual time. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { connectIdentity, type Method } from '@csi-sidecars/csi';
 import { type Handlers, serveCsi } from '@csi-sidecars/csi/testing';
-import { systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
+import { type Platform, systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
 import { silentLogger } from '@csi-sidecars/runtime';
 import { freePort, settle, until } from '@csi-sidecars/runtime/testing';
 import { fakeHost } from '@csi-sidecars/sidecar/testing';
@@ -20,12 +20,15 @@ interface Options {
   readonly handlers?: Handlers;
   /** Default: it is there before the start. */
   readonly folder?: 'missing';
+  /** Default: unix. On windows a file is in the place of the socket. */
+  readonly platform?: Platform;
 }
 
-async function started(args: readonly string[], { handlers = {}, folder }: Options = {}) {
+async function started(args: readonly string[], { handlers = {}, folder, platform = 'unix' }: Options = {}) {
   const driver = await serveCsi({ ...healthy, ...handlers });
   const registration = join(dirname(driver.path), 'reg');
   if (folder !== 'missing') mkdirSync(registration);
+  if (platform === 'windows') writeFileSync(join(registration, `${driverName}-reg.sock`), '');
   const host = fakeHost({
     args: [`--csi-address=${driver.path}`, `--plugin-registration-path=${registration}`, ...args],
   });
@@ -34,7 +37,7 @@ async function started(args: readonly string[], { handlers = {}, folder }: Optio
     ...host.lifecycle,
     configure: (given: Parameters<typeof host.lifecycle.configure>[0]) => void settings.push(given),
   };
-  const code = runAll({ host, lifecycle, files: systemSocketFiles(), platform: 'unix' });
+  const code = runAll({ host, lifecycle, files: systemSocketFiles(), platform });
   const ask = async (port: number, path = '/healthz'): Promise<string> => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
     return response === undefined ? 'refused' : `${response.status} ${await response.text()}`;
@@ -95,15 +98,19 @@ it('given no address, then livenessprobe has its own server, at its own default'
   await until(() => program.host.logged().includes('0.0.0.0:9808'));
 });
 
-it.each(['http-endpoint', 'health-port'])(
-  'given --%s for each of both, then each has its own server, beside that of the process',
-  async (flag) => {
+it.each([
+  ['http-endpoint', 'http-endpoint'],
+  ['health-port', 'http-endpoint'],
+  ['http-endpoint', 'metrics-address'],
+])(
+  'given --%s for each of both, then each has its own server, beside that of the process at --%s',
+  async (flag, ofProcess) => {
     const [port, ofLivenessprobe, ofRegistrar] = [await freePort(), await freePort(), await freePort()];
     const at = (own: number): string => (flag === 'health-port' ? String(own) : `127.0.0.1:${own}`);
     await using program = await started([
       both,
       registered,
-      `--metrics-address=127.0.0.1:${port}`,
+      `--${ofProcess}=127.0.0.1:${port}`,
       `--livenessprobe-${flag}=${at(ofLivenessprobe)}`,
       `--node-driver-registrar-${flag}=${at(ofRegistrar)}`,
       '--node-driver-registrar-enable-pprof',
@@ -118,6 +125,25 @@ it.each(['http-endpoint', 'health-port'])(
     expect(await program.code).toBe(0);
   },
 );
+
+it('given an empty address for the registrar, then its health is nowhere', async () => {
+  const port = await freePort();
+  await using program = await started([
+    registrarOnly,
+    registered,
+    `--http-endpoint=127.0.0.1:${port}`,
+    '--node-driver-registrar-http-endpoint=',
+  ]);
+  await until(() => existsSync(program.socket));
+  await settle();
+  expect(await program.ask(port)).toMatch(/^404/);
+});
+
+it('given a file in the place of the socket, then it is removed on Windows, where sockets look like files', async () => {
+  await using program = await started([registrarOnly, registered], { platform: 'windows' });
+  await until(() => program.host.logged().includes('"Registration Server started"'));
+  expect(program.errors()).toEqual([]);
+});
 
 it.each([
   ['--livenessprobe-http-endpoint=:1', '--livenessprobe-health-port=1'],
@@ -137,7 +163,9 @@ it('given a registrar that fails, then it alone starts again after 1 s, and its 
   await until(() => program.errors().length === 1);
   await until(async () => (await program.ask(port)) === '200 ok');
   expect(program.errors()).toEqual([
-    expect.stringMatching(/The controller failed and starts again.*controller="node-driver-registrar".*afterSeconds=1/),
+    expect.stringMatching(
+      /The controller failed and starts again" err=".+" controller="node-driver-registrar" what=".+" afterSeconds=1/,
+    ),
   ]);
   mkdirSync(program.registration);
   await program.host.clock.advance(1_000);

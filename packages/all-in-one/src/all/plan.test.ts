@@ -70,6 +70,8 @@ it.each([
         })
       : undefined,
   );
+  // The leases have the limit without a prefix.
+  expect(refusalOf(['--controllers=attacher', '--attacher-kube-api-burst=5', ...limits]) !== undefined).toBe(isRefused);
   // Only controllers with leases send requests.
   expect(refusalOf(['--controllers=livenessprobe', ...limits])).toBe(undefined);
 });
