@@ -49,14 +49,19 @@ it('given a run that lasted, then the pauses start again at the first one', asyn
 });
 
 it('given a defect, then it is logged, and the part is started again', async () => {
-  const { clock, log, startsMs, stop } = supervised(() => Promise.reject(new TypeError('defect')));
+  const error = new TypeError('defect');
+  const { clock, log, startsMs, stop } = supervised(() => Promise.reject(error));
   await clock.advance(1_000);
   expect(startsMs).toHaveLength(2);
-  expect(log.lines[0]).toMatchObject({
-    kind: 'error',
-    message: 'A part of the process failed',
-    facts: { part: 'part' },
-  });
+  const facts = { part: 'part' };
+  expect(log.lines.slice(0, 2)).toEqual([
+    { kind: 'error', message: 'A part of the process failed', facts, error },
+    {
+      kind: 'warn',
+      message: 'A part of the process has ended and will be started again',
+      facts: { ...facts, code: 1, pauseSeconds: 1 },
+    },
+  ]);
   stop();
 });
 
@@ -66,11 +71,47 @@ it('given a stop, then the exit code is that of the run', async () => {
   expect(await code).toBe(7);
 });
 
-it('given a stop while the part connects to its driver, then that is not a failure', async () => {
+const canceled = new ConnectError('canceled', '');
+
+it.each<[string, ErrorOptions, number, number]>([
+  ['', { cause: canceled }, 0, 0],
+  ['whose time was up', { cause: new ConnectError('deadlineExceeded', '') }, 3, 1],
+  ['without a cause', {}, 3, 1],
+  ['and a defect', { cause: new TypeError('defect') }, 3, 1],
+])(
+  'given a stop while the part connects to its driver %s, then the code is that of the part, but for a call that the stop ended',
+  async (...[, options, expected, errors]) => {
+    const { code, log, stop } = supervised(async (signal) => {
+      await untilAborted(signal, 0);
+      throw new ExitError(3, 'Error connecting to CSI driver', options);
+    });
+    stop();
+    expect(await code).toBe(expected);
+    expect(log.messages()).toEqual(Array(errors).fill('Error connecting to CSI driver'));
+  },
+);
+
+it('given a defect after the stop, then the exit code is 1', async () => {
   const { code, stop } = supervised(async (signal) => {
     await untilAborted(signal, 0);
-    throw new ExitError(1, 'Error connecting to CSI driver', { cause: new ConnectError('canceled', '') });
+    throw new TypeError('defect');
   });
   stop();
-  expect(await code).toBe(0);
+  expect(await code).toBe(1);
+});
+
+it('given a call that was canceled without a stop, then that is a failure', async () => {
+  const { clock, log, startsMs, stop } = supervised(() => Promise.reject(canceled));
+  await clock.advance(1_000);
+  expect([startsMs.length, log.lines[0]?.kind]).toEqual([2, 'error']);
+  stop();
+});
+
+it('given a stop before the first run, then there is none', async () => {
+  const stopped = supervise(
+    { clock: new FakeClock(), log: recordingLogger() },
+    { name: 'part', run: () => Promise.resolve(7) },
+    AbortSignal.abort(),
+  );
+  expect(await stopped).toBe(0);
 });

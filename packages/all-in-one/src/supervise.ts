@@ -34,11 +34,7 @@ export async function supervise(deps: SuperviseDeps, part: Part, signal: AbortSi
     if (signal.aborted) return code;
     if (clock.monotonicMs() - startedMs >= lastedMs) pauseMs = firstPauseMs;
     log.warn('A part of the process has ended and will be started again', { code, pauseSeconds: pauseMs / 1000 });
-    try {
-      await clock.sleep(pauseMs, signal);
-    } catch {
-      break;
-    }
+    await clock.sleep(pauseMs, signal).catch(() => undefined);
     pauseMs = Math.min(pauseMs * 2, longestPauseMs);
   }
   return exitCodes.success;

@@ -23,7 +23,7 @@ export function createBarrier(clock: Clock, names: readonly string[], limitMs: n
       const aborted = Promise.withResolvers<never>();
       const abort = (): void => aborted.reject(signal.reason as Error);
       if (signal.aborted) abort();
-      signal.addEventListener('abort', abort, { once: true });
+      signal.addEventListener('abort', abort);
       try {
         await Promise.race([opened.promise, aborted.promise]);
       } finally {

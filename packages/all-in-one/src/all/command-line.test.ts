@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { parseFlags } from '@csi-sidecars/sidecar';
+import { goUsageText, parseFlags } from '@csi-sidecars/sidecar';
 import { describe, expect, it } from 'vitest';
-import { allFlags, isProcessFlag, namesOf, valuesOf } from './command-line.ts';
-import { ownFlags } from './own-flags.ts';
-import { type ControllerName, controllerNames, programs } from './programs.ts';
+import { allFlags, allGates, isProcessFlag, namesOf, prefixedFlagsOf, valuesOf } from './command-line.ts';
+import { klogFlags, ownFlags } from './own-flags.ts';
+import { type ControllerName, controllerNames, isSidecar, programs } from './programs.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -174,5 +174,163 @@ describe('the table', () => {
       timeout: 360_000,
       'leader-election': true,
     });
+  });
+
+  it('given --help, then each flag of the process has its text and its default', async () => {
+    expect(await goUsageText('csi-sidecars', ownFlags)).toBe(
+      [
+        'Usage of csi-sidecars:',
+        '  -controller-failure string',
+        '    \tAfter the failure of a controller: restart (it alone starts again, after a pause) or exit (the process ends with 1). (default "restart")',
+        '  -controllers string',
+        '    \tNames of the controllers to run, separated by commas. Required.',
+        '  -shutdown-timeout duration',
+        '    \tTime from the first signal to the end, whatever still runs. (default 25s)',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('given the flags of klog, then they are accepted with its defaults, and are not listed', () => {
+    const found = Object.entries(allFlags).filter(([name]) => name in klogFlags);
+    expect(found.map(([name, { type, defaultValue, hidden }]) => [name, type, defaultValue, hidden])).toEqual([
+      ['add_dir_header', '', false, true],
+      ['alsologtostderr', '', false, true],
+      ['legacy_stderr_threshold_behavior', '', true, true],
+      ['log_backtrace_at', 'string', '', true],
+      ['log_dir', 'string', '', true],
+      ['log_file', 'string', '', true],
+      ['log_file_max_size', 'uint', 1800, true],
+      ['logtostderr', '', true, true],
+      ['one_output', '', false, true],
+      ['skip_headers', '', false, true],
+      ['skip_log_headers', '', false, true],
+      ['stderrthreshold', 'string', '2', true],
+    ]);
+    const usages = new Set(found.map(([, { usage }]) => usage));
+    expect([...usages]).toEqual(['accepted for compatibility (a flag of klog); has no effect']);
+  });
+});
+
+describe('names', () => {
+  it.each<[ControllerName, string, readonly string[]]>([
+    ['attacher', 'worker-threads', ['attacher-worker-threads', 'attacher-worker-thread', 'worker-threads']],
+    ['resizer', 'resize-timeout', ['resizer-resize-timeout', 'resize-timeout', 'resizer-timeout', 'timeout']],
+    ['resizer', 'resync-period', ['resizer-resync-period', 'resync']],
+    ['attacher', 'csi-address', ['csi-address']],
+    ['provisioner', 'strict-topology', ['provisioner-strict-topology', 'strict-topology']],
+    ['livenessprobe', 'http-endpoint', ['livenessprobe-http-endpoint']],
+    ['livenessprobe', 'health-port', ['livenessprobe-health-port']],
+  ])('given %s with --%s, then its value comes from %j', (program, flag, names) => {
+    expect(namesOf(program, flag)).toEqual(names);
+  });
+
+  it('given a value, then its name is the one under which it was given, else that with the prefix', () => {
+    const nameOf = (...given: readonly string[]) => valuesOf('resizer', {}, new Set(given)).nameOf('resize-timeout');
+    expect([nameOf(), nameOf('timeout'), nameOf('timeout', 'resize-timeout')]).toEqual([
+      'resizer-resize-timeout',
+      'timeout',
+      'resize-timeout',
+    ]);
+    expect(valuesOf('resizer', {}, new Set()).nameOf('csi-address')).toBe('csi-address');
+  });
+
+  it('given flags of many, then those with the prefix of a controller are its own, also under an old name', () => {
+    const given = new Set(['attacher-worker-thread', 'attacher-timeout', 'attacher-no', 'timeout', 'resizer-workers']);
+    expect(controllerNames.map((name) => prefixedFlagsOf(name, given))).toEqual([
+      ['attacher-worker-thread', 'attacher-timeout'],
+      [],
+      [],
+      [],
+      ['resizer-workers'],
+      [],
+    ]);
+  });
+
+  it('given the flags that a process has once, then each controller takes that one, but for the listeners of the nodes', () => {
+    const ofProcess = (name: ControllerName) =>
+      Object.keys(programs[name].flags).filter((flag) => isProcessFlag(name, flag));
+    const common = ['automaxprocs', 'csi-address', 'metrics-address', 'metrics-path', 'v'];
+    expect(new Set(ofProcess('livenessprobe'))).toEqual(new Set([...common, ...loggingOf('livenessprobe')]));
+    expect(new Set(ofProcess('attacher'))).toEqual(
+      new Set([
+        ...common,
+        ...loggingOf('attacher'),
+        ...Object.keys(programs.attacher.flags).filter((flag) => flag.startsWith('leader-election')),
+        'feature-gates',
+        'http-endpoint',
+        'kubeconfig',
+        'version',
+      ]),
+    );
+  });
+});
+
+const loggingOf = (name: ControllerName) =>
+  Object.keys(programs[name].flags).filter((flag) => /^(log-|logging-|vmodule)/.test(flag));
+
+describe('texts', () => {
+  const textOf = (name: string) => {
+    const { type, usage, defaultText, hidden } = allFlags[name]!;
+    return [type, usage, defaultText, hidden];
+  };
+
+  it('given a default for all, then its text names what it sets, and the defaults if they differ', () => {
+    expect(textOf('timeout')).toEqual([
+      'duration',
+      'The default of --attacher-timeout, --node-driver-registrar-timeout, --provisioner-timeout, --resizer-timeout, --snapshotter-timeout. Their own defaults: attacher 15s, node-driver-registrar 1s, provisioner 10s, resizer 10s, snapshotter 1m0s.',
+      '',
+      undefined,
+    ]);
+    expect(textOf('resync')).toEqual([
+      'duration',
+      'The default of --attacher-resync, --resizer-resync-period, --snapshotter-resync-period. Their own defaults: attacher 10m0s, resizer 10m0s, snapshotter 15m0s.',
+      '',
+      undefined,
+    ]);
+    expect(textOf('kube-api-burst')).toEqual([
+      'int',
+      'The default of --attacher-kube-api-burst, --provisioner-kube-api-burst, --resizer-kube-api-burst, --snapshotter-kube-api-burst.',
+      '10',
+      undefined,
+    ]);
+    expect(textOf('worker-threads').slice(0, 1)).toEqual(['int']);
+  });
+
+  it('given a flag that falls back to another, then its text says so, under both of its names', () => {
+    for (const [name, what] of [
+      ['resize-timeout', 'resizer'],
+      ['modify-timeout', 'modifier'],
+    ] as const) {
+      const text = `Timeout of CSI calls of the ${what}. Default: --resizer-timeout, else --timeout.`;
+      expect(textOf(`resizer-${name}`)).toEqual(['duration', text, '10s', undefined]);
+      expect(textOf(name)).toEqual(textOf(`resizer-${name}`));
+    }
+  });
+
+  it('given an old name, then it has the text of the flag, and is not listed', () => {
+    const text = ['int', 'Number of worker threads per queue.', '10'];
+    expect([textOf('attacher-worker-threads'), textOf('attacher-worker-thread')]).toEqual([
+      [...text, undefined],
+      [...text, true],
+    ]);
+  });
+
+  it('given names that are refused, then they are not listed, and have no short form', () => {
+    for (const name of ['attacher-v', 'attacher-leader-election', 'extra-create-metadata', 'health-port']) {
+      expect([name, allFlags[name]?.hidden, allFlags[name]?.shorthand]).toEqual([name, true, undefined]);
+    }
+    expect(allFlags['v']?.shorthand).toBe('v');
+  });
+
+  it('given a flag of the process, then its text is that of the controllers that talk to the API server', () => {
+    for (const name of controllerNames.filter(isSidecar)) {
+      for (const [flag, { usage }] of Object.entries(programs[name].flags)) {
+        if (isProcessFlag(name, flag) && flag !== 'feature-gates') expect(allFlags[flag]?.usage, flag).toBe(usage);
+      }
+    }
+    for (const gate of Object.keys(allGates))
+      expect(allFlags['feature-gates']?.usage).toContain(`\n${gate}=true|false`);
+    expect(Object.keys(allGates)).toHaveLength(8);
   });
 });

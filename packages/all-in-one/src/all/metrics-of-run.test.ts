@@ -12,12 +12,20 @@ it('given a gauge that each run registers again, then the page shows the value o
     const { metrics } = run;
     metrics.gauge({ name: 'objects', help: 'h', collect: () => [{ labels: {}, value }] });
     metrics.counter({ name: 'calls_total', help: 'h' }).inc({}, value);
+    metrics.counter({ name: 'read_total', help: 'h', collect: () => [{ labels: {}, value }] });
+    metrics.histogram({ name: 'seconds', help: 'h', buckets: [1] }).observe(value);
     return run;
   };
+  const histogram = (count: number, sum: number) => [
+    'seconds_bucket{le="1"} 0',
+    `seconds_bucket{le="+Inf"} ${count}`,
+    `seconds_sum ${sum}`,
+    `seconds_count ${count}`,
+  ];
   const first = register(3);
-  expect(await values()).toEqual(['objects 3', 'calls_total 3']);
+  expect(await values()).toEqual(['objects 3', 'calls_total 3', 'read_total 3', ...histogram(1, 3)]);
   first.end();
   register(5);
   // A counter counts over all runs.
-  expect(await values()).toEqual(['objects 5', 'calls_total 8']);
+  expect(await values()).toEqual(['objects 5', 'calls_total 8', 'read_total 5', ...histogram(2, 8)]);
 });

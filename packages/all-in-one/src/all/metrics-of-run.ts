@@ -27,7 +27,6 @@ export function metricsOfRun(metrics: Metrics): MetricsOfRun {
     end: () => {
       // What they refer to is not kept.
       for (const source of collected) source.collect = undefined;
-      collected.clear();
     },
   };
 }

@@ -59,7 +59,7 @@ interface NodeParts {
 function planLivenessprobe(parts: NodeParts, { values, given }: ProgramValues): NodeRun {
   const hasOwnServer = given.has('health-port') || given.has('http-endpoint');
   const read = readLivenessprobe({ ...values, 'metrics-address': '' } as unknown as LivenessprobeValues);
-  if (read.kind === 'refused') throw new ExitError(read.exitCode, read.message, { reason: 'commandLine' });
+  if (read.kind === 'refused') throw new ExitError(read.exitCode, read.message);
   const { host, log, serve } = parts;
   const shared = hasOwnServer ? undefined : serve;
   const deps = { clock: host.clock, log, host, ...(shared === undefined ? {} : { serve: shared }) };
@@ -70,7 +70,7 @@ function planLivenessprobe(parts: NodeParts, { values, given }: ProgramValues): 
 function planRegistrar(parts: NodeParts, { values, given }: ProgramValues): NodeRun | undefined {
   const hasOwnServer = given.has('health-port') || given.has('http-endpoint');
   const read = readRegistrar(values as unknown as NodeDriverRegistrarValues);
-  if (read.kind === 'refused') throw new ExitError(exitCodes.failure, read.message, { reason: 'commandLine' });
+  if (read.kind === 'refused') throw new ExitError(exitCodes.failure, read.message);
   if (read.kind === 'probe') return undefined;
   const { host, log, files, platform, serve } = parts;
   const shared = hasOwnServer ? undefined : serve;

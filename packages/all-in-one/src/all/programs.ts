@@ -22,9 +22,11 @@ export type ControllerName = (typeof controllerNames)[number];
 export const sidecarNames = ['attacher', 'provisioner', 'resizer', 'snapshotter'] as const;
 export type SidecarName = (typeof sidecarNames)[number];
 
-const erased = ({ syntax, flags, gates }: AnyProgramFlags): AnyProgramFlags => ({ syntax, flags, gates });
+type Program = Pick<AnyProgramFlags, 'flags' | 'gates'>;
 
-export const programs: Readonly<Record<ControllerName, AnyProgramFlags>> = {
+const erased = ({ flags, gates }: Program): Program => ({ flags, gates });
+
+export const programs: Readonly<Record<ControllerName, Program>> = {
   attacher: erased({ ...attacherProgram, flags: { ...attacherProgram.flags } }),
   livenessprobe: erased({ ...livenessprobeProgram, flags: { ...livenessprobeProgram.flags } }),
   'node-driver-registrar': erased({ ...nodeDriverRegistrarProgram, flags: { ...nodeDriverRegistrarProgram.flags } }),

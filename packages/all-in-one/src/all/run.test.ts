@@ -616,6 +616,9 @@ describe('the driver', () => {
     );
     await eventually(program, () => linesOf(program, 'other.csi.example.com').some((line) => line.startsWith('E')), 20);
     expect(await program.code).toBe(1);
+    expect(linesOf(program, '').at(-2)).toMatch(
+      /csi-sidecars ends because of the driver" err="the driver was test.csi.example.com, now it is other.csi.example.com"/,
+    );
     again.stop();
   });
 

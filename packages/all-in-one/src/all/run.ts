@@ -84,7 +84,7 @@ async function endedInTime({ host, plan, signal }: Run, working: Promise<void>):
   };
   using timers = new DisposableStack();
   if (signal.aborted) startClock();
-  else signal.addEventListener('abort', startClock, { once: true });
+  else signal.addEventListener('abort', startClock);
   try {
     return await Promise.race([working.then(() => false), late.promise]);
   } finally {

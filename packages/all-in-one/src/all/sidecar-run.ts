@@ -134,7 +134,7 @@ async function work(
     const onStop = (): void => {
       if (!(stop.reason instanceof OrderlyStop)) for (const fence of fences) fence.close();
     };
-    stop.addEventListener('abort', onStop, { once: true });
+    stop.addEventListener('abort', onStop);
     try {
       await leading(stop, gate);
     } finally {

@@ -22,7 +22,7 @@ export interface Check {
 
 /** The pod's network and its volume. */
 export interface PodIo {
-  readonly get: (url: string) => Promise<{ readonly status: number; readonly text: string }>;
+  readonly get: (url: string) => Promise<{ readonly status: number | undefined; readonly text: string }>;
   /** Writes a file of its own to the folder, reads it, and removes it. Resolves with whether it was the same. */
   readonly writeAndRead: (folder: string) => Promise<boolean>;
 }
@@ -95,7 +95,7 @@ async function nodeSide(
 function hasDriver({ spec }: CSINode, driver: string): boolean {
   // The last driver that goes leaves a null behind.
   const drivers: readonly { readonly name: string }[] | null = spec.drivers;
-  return drivers?.some(({ name }) => name === driver) ?? false;
+  return (drivers ?? []).some(({ name }) => name === driver);
 }
 
 function isReady({ status }: Node | Pod): boolean {

@@ -1,36 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The network and the volume of the pod that runs the test. */
-import { open, readFile, rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { PodIo } from './checks.ts';
 
-const answerWithinMs = 10_000;
 /** Metrics of a large cluster; a stranger's answer may have any length. */
 const longestAnswer = 64 * 1024 ** 2;
 
-export function systemPodIo(content: string): PodIo {
+export function systemPodIo(content: string, answerWithinMs = 10_000): PodIo {
   return {
     get: (url) =>
       new Promise((resolve, reject) => {
         const request = get(url, { agent: false, timeout: answerWithinMs }, (response) => {
-          const { statusCode: status = 0 } = response;
-          bodyOf(response).then((text) => resolve({ status, text }), reject);
-        });
+          bodyOf(response).then((text) => resolve({ status: response.statusCode, text }), reject);
+        }).on('error', reject);
         request.on('timeout', () => request.destroy(new Error('no answer in time')));
-        request.on('error', reject);
       }),
     writeAndRead: async (folder) => {
       const path = join(folder, 'csi-sidecars-chart-test');
       // A test that was killed leaves it behind.
       await rm(path, { force: true });
-      const file = await open(path, 'wx');
-      try {
-        await file.writeFile(content);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
+      await writeFile(path, content, { flag: 'wx', flush: true });
       try {
         return (await readFile(path, 'utf8')) === content;
       } finally {

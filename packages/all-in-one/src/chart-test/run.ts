@@ -16,7 +16,7 @@ const limits = { qps: 20, burst: 100 };
 
 /** Resolves with the exit code. */
 export function runChartTest({ host, lifecycle, podIo }: ChartTestDeps): Promise<number> {
-  const start = { order: ['gates'], versionLine: 'omitted' } as const;
+  const start = { versionLine: 'omitted' } as const;
   return runProgram({ host, lifecycle }, { program, start }, async ({ values, log }) => {
     if (values['driver-name'] === '') throw new ExitError(exitCodes.usage, '--driver-name must be specified');
     if (values.leases !== '' && values.namespace === '')

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { serveCsi } from '@csi-sidecars/csi/testing';
-import { systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
+import { type Platform, type SocketFiles, systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
 import { livenessprobeProgram } from '@csi-sidecars/livenessprobe';
 import { nodeDriverRegistrarProgram } from '@csi-sidecars/node-driver-registrar';
 import { freePort, until } from '@csi-sidecars/runtime/testing';
@@ -12,13 +12,22 @@ import { describe, expect, it } from 'vitest';
 import { nodeProgram } from './flags.ts';
 import { runNode } from './node.ts';
 
-async function startNode(args: readonly string[] = []) {
+interface Options {
+  readonly platform?: Platform;
+  readonly files?: Partial<SocketFiles>;
+  /** Before the start. */
+  readonly stale?: 'a file in the place of the socket';
+}
+
+async function startNode(args: readonly string[] = [], { platform = 'unix', files, stale }: Options = {}) {
   const driver = await serveCsi({
     '/csi.v1.Identity/GetPluginInfo': () => ({ name: 'a.example.com' }),
     '/csi.v1.Identity/Probe': () => ({ ready: { value: true } }),
   });
   const registration = join(dirname(driver.path), 'reg');
   mkdirSync(registration);
+  const socket = join(registration, 'a.example.com-reg.sock');
+  if (stale !== undefined) writeFileSync(socket, '');
   const ports = { registrar: await freePort(), livenessprobe: await freePort() };
   const host = fakeHost({
     args: [
@@ -30,7 +39,7 @@ async function startNode(args: readonly string[] = []) {
       ...args,
     ],
   });
-  const code = runNode({ host, lifecycle: host.lifecycle, files: systemSocketFiles(), platform: 'unix' });
+  const code = runNode({ host, lifecycle: host.lifecycle, files: { ...systemSocketFiles(), ...files }, platform });
   const ask = async (port: number, path = '/healthz'): Promise<string> => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
     return response === undefined ? 'refused' : `${response.status} ${await response.text()}`;
@@ -41,7 +50,7 @@ async function startNode(args: readonly string[] = []) {
     ports,
     code,
     ask,
-    socket: join(registration, 'a.example.com-reg.sock'),
+    socket,
     [Symbol.asyncDispose]: async () => {
       host.stop();
       await code.catch(() => undefined);
@@ -68,6 +77,13 @@ describe('the command line', () => {
       ),
     );
     expect(new Set(Object.keys(nodeProgram.flags))).toEqual(new Set(expected));
+    expect(nodeProgram).toMatchObject({
+      name: 'csi-sidecars',
+      flags: {
+        'registrar-health-port': { deprecated: 'use --registrar-http-endpoint' },
+        'livenessprobe-health-port': { deprecated: 'use --livenessprobe-http-endpoint' },
+      },
+    });
   });
 
   it.each([
@@ -82,6 +98,7 @@ describe('the command line', () => {
     await using node = await startNode(args);
     expect(await node.code).toBe(code);
     expect(node.host.logged()).toContain(text);
+    expect(node.host.logged()).not.toContain('"Version"');
   });
 });
 
@@ -92,10 +109,35 @@ describe('two programs in one process', () => {
     await until(async () => (await node.ask(node.ports.livenessprobe)) === '200 ok');
     expect(await node.ask(node.ports.livenessprobe, '/metrics')).toContain('csi_sidecar_operations_seconds');
     expect(await node.ask(node.ports.registrar, '/metrics')).toContain('404');
+    expect(node.host.onSignal()).toBe('drain');
+    expect(node.host.logged().match(/"Version" version="v1.2.3"/g)).toHaveLength(1);
     node.host.stop();
     expect(await node.code).toBe(0);
     expect(existsSync(node.socket)).toBe(false);
     expect(await node.ask(node.ports.livenessprobe)).toBe('refused');
+  });
+
+  it('given profiles, then they are those of the whole command line', async () => {
+    await using node = await startNode(['--enable-pprof']);
+    const profile = () => node.ask(node.ports.registrar, '/debug/pprof/cmdline');
+    await until(async () => (await profile()) !== 'refused');
+    expect(await profile()).toBe(['200 /program', ...node.host.args].join('\0'));
+  });
+
+  it('given a file in the place of the socket, then it is removed on Windows, where sockets look like files', async () => {
+    await using node = await startNode([], { platform: 'windows', stale: 'a file in the place of the socket' });
+    await until(() => node.host.logged().includes('"Registration Server started"'));
+    expect(node.host.logged()).not.toContain('will be started again');
+  });
+
+  it('given a socket that cannot be removed at the end, then the exit code is 1', async () => {
+    const remove = (): Promise<void> => Promise.reject(new Error('read-only'));
+    await using node = await startNode([], { files: { remove } });
+    await until(() => existsSync(node.socket));
+    await until(async () => (await node.ask(node.ports.livenessprobe)) === '200 ok');
+    node.host.stop();
+    expect(await node.code).toBe(1);
+    expect(node.host.logged()).toMatch(/read-only.*part="registrar"/);
   });
 
   it('given a registrar that fails, then only the registrar is started again, and livenessprobe keeps serving', async () => {
@@ -110,6 +152,7 @@ describe('two programs in one process', () => {
     await node.host.clock.advance(1_000);
     await until(() => existsSync(node.socket));
     expect(node.host.logged()).toContain('part="registrar"');
+    expect(node.host.logged()).toContain('part="livenessprobe"');
     expect(await node.ask(node.ports.livenessprobe)).toBe('200 ok');
   });
 });

@@ -22,7 +22,7 @@ export interface NodeDeps extends ProcessDeps {
 /** Resolves with the exit code. */
 export function runNode(deps: NodeDeps): Promise<number> {
   const { host, lifecycle, files, platform } = deps;
-  const start = { order: ['gates', 'version'], versionLine: 'omitted' } as const;
+  const start = { versionLine: 'omitted' } as const;
   return runProgram(deps, { program: nodeProgram, start }, async ({ values, log }) => {
     const { clock } = host;
     const { signal } = lifecycle;

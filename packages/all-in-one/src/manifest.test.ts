@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import { leftoversProgram, leftoversRules } from '@csi-sidecars/provisioner';
+import { expect, it } from 'vitest';
+import { allFlags, allGates } from './all/command-line.ts';
+import { allInOneManifest, combinedManifest, leftoversManifest } from './manifest.ts';
+import { nodeProgram } from './node/flags.ts';
+
+it('given the manifests, then each is a command line of csi-sidecars with its flags, and only leftovers has rights of its own', () => {
+  const common = { name: 'csi-sidecars', package: 'all-in-one', rules: [], lockName: undefined, driverNeeds: [] };
+  const { gates } = leftoversProgram;
+  expect([combinedManifest, allInOneManifest, leftoversManifest]).toEqual([
+    {
+      ...common,
+      kind: 'combined',
+      commandLine: 'csi-sidecars',
+      flags: { syntax: 'mixed', flags: allFlags, gates: allGates },
+    },
+    {
+      ...common,
+      kind: 'node',
+      commandLine: 'csi-sidecars node',
+      flags: { syntax: 'go', flags: nodeProgram.flags, gates: {} },
+    },
+    {
+      ...common,
+      kind: 'command',
+      commandLine: 'csi-sidecars leftovers',
+      flags: { syntax: 'pflag', flags: leftoversProgram.flags, gates },
+      rules: leftoversRules,
+    },
+  ]);
+});
