@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The limits of the server, and what it logs. */
-import { connect, type Socket } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { createTestAuthority, FakeClock, recordingLogger, until } from '@csi-sidecars/runtime/testing';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { startServer } from './server.ts';
+
+afterEach(() => vi.restoreAllMocks());
 
 const authority = createTestAuthority();
 const pair = authority.issue({ commonName: 'first', hosts: ['localhost'] });
@@ -62,3 +64,27 @@ it('[snapshot-conversion-webhook#11] given 129 connections without a handshake, 
   expect(closed()).toBe(1);
   for (const socket of sockets) socket.destroy();
 });
+
+it.each([
+  { given: 'begins no handshake', open: async (port: number) => connect(port, 'localhost') },
+  {
+    given: 'is silent after an answer',
+    open: async (port: number) => {
+      const socket = await secured(port);
+      socket.write('GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n');
+      await new Promise((resolve) => socket.once('data', resolve));
+      return socket;
+    },
+  },
+])(
+  '[snapshot-conversion-webhook#11] given a client that $given, then it is closed after 10 seconds',
+  async ({ open }) => {
+    await using server = await serving();
+    const timeouts = vi.spyOn(Socket.prototype, 'setTimeout');
+    const state = closing(await open(server.port));
+    const inServer = () => timeouts.mock.contexts.at(-1) as Socket | undefined;
+    await until(() => inServer()?.timeout === 10_000);
+    inServer()?.emit('timeout');
+    await until(() => state.isClosed);
+  },
+);

@@ -43,8 +43,11 @@ export async function startServer(
   const sockets = openSockets(server);
   await listen(server, port);
   server.on('error', (error) => log.error(error, 'server failed'));
-  // Most are clients that speak no TLS, or that went away.
-  server.on('tlsClientError', (error) => log.info(2, 'TLS handshake failed', { reason: error.message }));
+  // Most are clients that speak no TLS, or that went away. Node leaves the socket open when the time is over.
+  server.on('tlsClientError', (error, socket) => {
+    log.info(2, 'TLS handshake failed', { reason: error.message });
+    socket.destroy();
+  });
   return {
     port: (server.address() as AddressInfo).port,
     use: (next) => server.setSecureContext({ ...next, minVersion: 'TLSv1.2' }),
