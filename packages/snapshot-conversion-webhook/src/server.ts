@@ -33,9 +33,8 @@ export async function startServer(
     try {
       await serve(exchange);
     } catch (error) {
-      // A client that is gone rejects as well.
+      // A client that is gone rejects as well. Without an answer the connection is closed.
       if (!exchange.request.destroyed) log.error(error, 'request failed');
-      throw error;
     }
   });
   const options = { ...pair, minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'], handshakeTimeout } as const;
@@ -82,10 +81,7 @@ function openSockets(server: Server): ReadonlySet<Socket> {
 async function listen(server: Server, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, () => {
-      server.removeListener('error', reject);
-      resolve();
-    });
+    server.listen(port, resolve);
   });
 }
 
