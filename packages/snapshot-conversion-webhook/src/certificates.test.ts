@@ -41,11 +41,11 @@ function aWatch(place: 'watched' | 'unwatched', onUse: () => void = () => undefi
     log,
     used,
     write,
-    /** Lets a minute pass, in which the files are read again. */
+    /** Lets a minute pass, until the files are read again. */
     minute: async (): Promise<void> => {
       await clock.advance(60_000);
       await clock.advance(50);
-      await settle();
+      await until(() => clock.pending > 0);
     },
     end: async (): Promise<void> => {
       stop.abort();
@@ -122,6 +122,18 @@ it('[snapshot-conversion-webhook#6] given a change that was handled, then the ne
   expect(watch.clock.pending).toBeLessThan(before + 5);
   await watch.end();
 });
+
+it.each([{ cert: `${first.cert}\n` }, { key: `${first.key}\n` }])(
+  '[snapshot-conversion-webhook#6] given a change of only one of the two files, then the pair is used',
+  async (change) => {
+    const watch = aWatch('unwatched');
+    watch.write({ ...first, ...change });
+    await watch.minute();
+    const { cert, key } = { ...first, ...change };
+    expect(watch.used).toEqual([{ cert, key }]);
+    await watch.end();
+  },
+);
 
 it('[snapshot-conversion-webhook#6] given a pair that its server refuses, then it is offered again within the next minute', async () => {
   const watch = aWatch('unwatched', () => {

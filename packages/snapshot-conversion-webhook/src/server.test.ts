@@ -157,6 +157,27 @@ it.each([
   },
 );
 
+const text = 'text/plain; charset=utf-8';
+it.each([
+  { request: 'GET /readyz', status: '200 OK', type: text, body: 'ok' },
+  { request: 'GET /nothing', status: '404 Not Found', type: text, body: '404 page not found\n' },
+  { request: 'POST /convert', status: '200 OK', type: 'application/yaml', body: 'kind: ConversionReview\n' },
+])('given $request, then the answer has the type $type', async ({ request, status, type, body }) => {
+  await using server = await serving();
+  const socket = await secured(server.port);
+  const state = closing(socket);
+  const received: string[] = [];
+  socket.on('data', (chunk: Buffer) => received.push(chunk.toString()));
+  const review = '{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{}}';
+  const accepted = 'Content-Type: application/json\r\nAccept: application/yaml\r\nConnection: close';
+  const headers = `Host: a\r\n${accepted}\r\nContent-Length: ${review.length}`;
+  socket.write(`${request} HTTP/1.1\r\n${headers}\r\n\r\n${review}`);
+  await until(() => state.isClosed);
+  const [head = '', answer] = received.join('').split('\r\n\r\n');
+  expect(head.split('\r\n')).toEqual(expect.arrayContaining([`HTTP/1.1 ${status}`, `content-type: ${type}`]));
+  expect(answer).toContain(body);
+});
+
 it('given an answer that cannot be sent, then that is logged, and the client is closed', async () => {
   await using server = await serving();
   const error = new Error('no head');
