@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
 import { systemSocketFiles } from './socket-files.ts';
+import { clearStaleSocket } from './stale-socket.ts';
 
-const { look, lookAtEntry } = systemSocketFiles();
+const system = systemSocketFiles();
 
-it.each([{ look }, { look: lookAtEntry }])(
-  'given a folder that is a file, then looking at an entry in it fails, and no entry in a folder is none',
-  async (files) => {
-    await expect(files.look(`${process.execPath}/entry`)).rejects.toThrow('ENOTDIR');
-    expect(await files.look('/no-such-entry')).toBe(undefined);
+it.each([{ look: system.look }, { look: system.lookAtEntry }])(
+  'given an entry, then its identity is made of numbers; a missing one is none, and a folder that is a file is a failure',
+  async ({ look }) => {
+    expect(await look('/')).toEqual({ isSocket: false, identity: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+    expect(await look('/no-such-entry')).toBe(undefined);
+    await expect(look(`${process.execPath}/entry`)).rejects.toThrow('ENOTDIR');
   },
 );
+
+it('given a stale socket that cannot be looked at or removed, then the failure below is the cause', async () => {
+  const failure = new Error('read-only');
+  const fails = () => Promise.reject(failure);
+  const found = () => Promise.resolve({ isSocket: true, identity: '1' });
+  for (const files of [
+    { ...system, look: fails },
+    { ...system, look: found, remove: fails },
+  ]) {
+    await expect(clearStaleSocket(files, '/socket', 'unix')).rejects.toMatchObject({ cause: failure });
+  }
+});
