@@ -29,6 +29,7 @@ function aFolder(faults: Partial<SocketFiles> = {}) {
     rename: async (from, to) => {
       steps.push(`rename ${named(from)} to ${to}`);
       await faults.rename?.(from, to);
+      await settle();
       entries.set(to, entries.get(from)!);
       entries.delete(from);
     },
@@ -71,7 +72,7 @@ it('given a socket that is gone, then a new one is published before the server o
   entries.delete(path);
   expect([await socket.restore(), taken()]).toEqual(['restored', [...published, 'close 1']]);
   await socket.withdraw();
-  expect(taken()).toEqual([`remove ${path}`, 'close 2']);
+  expect([taken(), entries.size]).toEqual([[`remove ${path}`, 'close 2'], 0]);
 });
 
 it.each([
