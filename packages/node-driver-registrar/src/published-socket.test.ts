@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Every operation on the folder that kubelet watches, in order, and the end of each server. */
-import { FakeClock } from '@csi-sidecars/runtime/testing';
+import { FakeClock, settle } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
 import { publishSocket } from './published-socket.ts';
 import type { SocketFiles } from './socket-files.ts';
@@ -23,16 +23,18 @@ function aFolder(faults: Partial<SocketFiles> = {}) {
     remove: async (entry) => {
       steps.push(`remove ${named(entry)}`);
       await faults.remove?.(entry);
+      await settle();
       entries.delete(entry);
     },
     rename: async (from, to) => {
       steps.push(`rename ${named(from)} to ${to}`);
       await faults.rename?.(from, to);
+      await settle();
       entries.set(to, entries.get(from)!);
       entries.delete(from);
     },
     setMode: async (entry, mode) => {
-      await Promise.resolve();
+      await settle();
       steps.push(`mode ${named(entry)} ${mode.toString(8)}`);
     },
   };
@@ -70,7 +72,7 @@ it('given a socket that is gone, then a new one is published before the server o
   entries.delete(path);
   expect([await socket.restore(), taken()]).toEqual(['restored', [...published, 'close 1']]);
   await socket.withdraw();
-  expect(taken()).toEqual([`remove ${path}`, 'close 2']);
+  expect([taken(), entries.size]).toEqual([[`remove ${path}`, 'close 2'], 0]);
 });
 
 it.each([
@@ -108,6 +110,12 @@ it('given a folder in which nothing can be renamed or removed, then the server i
   const { steps, publish } = aFolder({ rename: failing('no rename'), remove: failing('no removal') });
   await expect(publish()).rejects.toThrow('no rename');
   expect(steps).toEqual([...published, 'close 1', 'remove hidden']);
+});
+
+it('given a rename that fails, then the hidden entry is gone before that is reported', async () => {
+  const { entries, publish } = aFolder({ rename: () => Promise.reject(new Error('no rename')) });
+  await expect(publish()).rejects.toThrow('no rename');
+  expect(entries.size).toBe(0);
 });
 
 it('[node-driver-registrar#34] given a path of 108 bytes, then nothing listens; 107 bytes are published', async () => {

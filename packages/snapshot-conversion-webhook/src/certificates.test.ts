@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { type FSWatcher, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestAuthority, FakeClock, recordingLogger, settle, until } from '@csi-sidecars/runtime/testing';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { type Pair, watchPair } from './certificates.ts';
 
 const authority = createTestAuthority();
@@ -15,7 +16,7 @@ afterEach(() => {
 });
 
 /** `unwatched`: the folder of the files does not exist when the watch begins. */
-function aWatch(place: 'watched' | 'unwatched') {
+function aWatch(place: 'watched' | 'unwatched', onUse: () => void = () => undefined) {
   const root = mkdtempSync(join(tmpdir(), 'certificates-'));
   folders.push(root);
   const folder = join(root, 'pair');
@@ -30,18 +31,21 @@ function aWatch(place: 'watched' | 'unwatched') {
   const used: Pair[] = [];
   const stop = new AbortController();
   const files = { certFile: join(folder, 'crt'), keyFile: join(folder, 'key'), current: first };
-  const use = (pair: Pair): void => void used.push(pair);
+  const use = (pair: Pair): void => {
+    used.push(pair);
+    onUse();
+  };
   const ended = watchPair({ clock, log }, files, { use, signal: stop.signal });
   return {
     clock,
     log,
     used,
     write,
-    /** Lets a minute pass, in which the files are read again. */
+    /** Lets a minute pass, until the files are read again. */
     minute: async (): Promise<void> => {
       await clock.advance(60_000);
       await clock.advance(50);
-      await settle();
+      await until(() => clock.pending > 0);
     },
     end: async (): Promise<void> => {
       stop.abort();
@@ -55,10 +59,8 @@ it('[snapshot-conversion-webhook#6] given a folder that reports no changes, then
   const watch = aWatch('unwatched');
   expect(watch.log.messages()).toEqual(['certificate watch error']);
   watch.write(second);
-  await until(async () => {
-    await watch.minute();
-    return watch.used.length > 0;
-  });
+  await watch.minute();
+  await until(() => watch.used.length > 0);
   for (let minute = 0; minute < 3; minute += 1) await watch.minute();
   expect(watch.used).toEqual([second]);
   expect(watch.log.messages()).toEqual(['certificate watch error', 'Updated current TLS certificate']);
@@ -119,4 +121,47 @@ it('[snapshot-conversion-webhook#6] given a change that was handled, then the ne
   // A watch may report one change several times.
   expect(watch.clock.pending).toBeLessThan(before + 5);
   await watch.end();
+});
+
+it.each([{ cert: `${first.cert}\n` }, { key: `${first.key}\n` }])(
+  '[snapshot-conversion-webhook#6] given a change of only one of the two files, then the pair is used',
+  async (change) => {
+    const watch = aWatch('unwatched');
+    watch.write({ ...first, ...change });
+    await watch.minute();
+    const { cert, key } = { ...first, ...change };
+    expect(watch.used).toEqual([{ cert, key }]);
+    await watch.end();
+  },
+);
+
+it('[snapshot-conversion-webhook#6] given a pair that its server refuses, then it is offered again within the next minute', async () => {
+  const watch = aWatch('unwatched', () => {
+    if (watch.used.length === 1) throw new Error('refused');
+  });
+  watch.write(second);
+  await until(async () => {
+    await watch.minute();
+    return watch.used.length > 1;
+  });
+  await until(() => watch.log.messages().includes('Updated current TLS certificate'));
+  expect(watch.log.messages().slice(1)).toEqual(['error re-reading certificate', 'Updated current TLS certificate']);
+  await watch.end();
+});
+
+it('[snapshot-conversion-webhook#6,12] given a watch that breaks, then that is logged; a signal ends the watch', async () => {
+  const watching = vi.spyOn(fs, 'watch');
+  syncBuiltinESMExports();
+  const watch = aWatch('watched');
+  const watcher = watching.mock.results[0]?.value as FSWatcher;
+  watching.mockRestore();
+  syncBuiltinESMExports();
+  const closed = new Promise<void>((resolve) => watcher.once('close', resolve));
+  const error = new Error('EMFILE');
+  watcher.emit('error', error);
+  expect(watch.log.lines).toEqual([
+    { kind: 'error', error, message: 'certificate watch error', facts: { folder: watch.folder } },
+  ]);
+  await watch.end();
+  await closed;
 });

@@ -50,7 +50,7 @@ export async function watchPair(
   let changed = Promise.withResolvers<void>();
   for (const folder of new Set([dirname(files.certFile), dirname(files.keyFile)])) {
     try {
-      const watcher = watch(folder, { signal, persistent: false }, () => changed.resolve());
+      const watcher = watch(folder, { signal }, () => changed.resolve());
       watcher.on('error', (error) => log.error(error, 'certificate watch error', { folder }));
     } catch (error) {
       log.error(error, 'certificate watch error', { folder });

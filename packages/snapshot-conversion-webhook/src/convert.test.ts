@@ -146,6 +146,12 @@ describe('what cannot be converted', () => {
       failure:
         'unable to traverse for .status.volumeSnapshotHandlePairList: .status.volumeSnapshotHandlePairList accessor error: it is of the type string, expected a list',
     },
+    {
+      object: content(beta2, { status: [] }),
+      to: beta1,
+      failure:
+        'unable to traverse for .status.volumeSnapshotInfoList: .status.volumeSnapshotInfoList accessor error: it is of the type object, expected a list',
+    },
   ])('given $object to $to, then it is a failure', ({ object, to, failure }) => {
     expect(convert(object, to)).toEqual({ failure });
   });

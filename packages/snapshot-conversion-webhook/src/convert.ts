@@ -79,7 +79,7 @@ function listIn(object: JsonObject, field: string): List | undefined {
   const status = object['status'] ?? undefined;
   const value = isObject(status) ? (status[field] ?? undefined) : status;
   if (value === undefined) return undefined;
-  if (Array.isArray(value)) return { members: value };
+  if (isObject(status) && Array.isArray(value)) return { members: value };
   return {
     failure: `unable to traverse for .status.${field}: .status.${field} accessor error: it is of the type ${typeof value}, expected a list`,
   };

@@ -72,3 +72,7 @@ it('given one object twice and a long text, then YAML has each in full, without 
     `a:\n  size: 1152921504606846976\nb:\n  size: 1152921504606846976\nlong: ${long}\n`,
   );
 });
+
+it('given integers with an exponent or a sign before zero, then YAML has them as JSON does', () => {
+  expect(encode([1e21, -0], 'application/yaml')).toBe('- 1e+21\n- 0\n');
+});

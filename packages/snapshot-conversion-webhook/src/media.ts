@@ -68,7 +68,6 @@ export function encode(value: unknown, format: Format): string {
 const integer = {
   implicit: true,
   identify: (value: unknown) => Number.isInteger(value) || typeof value === 'bigint',
-  represent: (value: number | bigint) => value.toString(),
 } as const;
 /** As in YAML's core schema, but an integer that a number cannot hold is a bigint. */
 const exactInteger = defineScalarTag<number | bigint>('tag:yaml.org,2002:int', {

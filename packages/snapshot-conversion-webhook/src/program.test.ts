@@ -227,7 +227,7 @@ it.each([
 
 it.each([
   { args: ['--port=0'], message: '--tls-cert-file must be specified' },
-  { args: ['--tls-cert-file=/a', '--port=0'], message: '--tls-private-key-file must be specified' },
+  { args: ['-tls-cert-file=/a', '-port=0'], message: '--tls-private-key-file must be specified' },
   {
     args: ['--tls-cert-file=/nothing/a', '--tls-private-key-file=/nothing/b', '--port=0'],
     message: 'failed to initialize new cert watcher',

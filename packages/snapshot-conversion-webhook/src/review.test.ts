@@ -79,9 +79,40 @@ it.each([
     body: '{"apiVersion":"apiextensions.k8s.io/v1beta1","kind":"ConversionReview"}',
     text: 'Unsupported group version kind: apiextensions.k8s.io/v1beta1, Kind=ConversionReview\n',
   },
+  {
+    body: '{"apiVersion":"apiextensions.k8s.io/v1","kind":"Review"}',
+    text: 'Unsupported group version kind: apiextensions.k8s.io/v1, Kind=Review\n',
+  },
 ])('given the body $body, then the answer is 400', ({ body, text }) => {
-  const answer = ask(body);
-  expect([answer.status, answer.body]).toEqual([400, text]);
+  expect(ask(body)).toEqual({ status: 400, contentType: 'text/plain; charset=utf-8', body: text });
+});
+
+it('[snapshot-conversion-webhook#13] given too many values, then the answer is 413', () => {
+  expect(ask(','.repeat(200_001))).toEqual({
+    status: 413,
+    contentType: 'text/plain; charset=utf-8',
+    body: 'the body is too large\n',
+  });
+});
+
+it.each([
+  {
+    given: 'null instead of an object',
+    request: { objects: [null] },
+    message: 'failed to unmarshall object: it is no object',
+  },
+  {
+    given: 'no version to convert to',
+    request: { objects: [object('v1beta1')] },
+    message: `unexpected conversion version from "${group}/v1beta1" to ""`,
+  },
+  {
+    given: 'versions that are numbers',
+    request: { desiredAPIVersion: 1, objects: [{ ...object('v1'), apiVersion: 1 }] },
+    message: 'unexpected conversion version from "" to ""',
+  },
+])('given a request without a UID, and $given, then the failure says so for the empty UID', ({ request, message }) => {
+  expect(JSON.parse(ask(review(request)).body)).toMatchObject({ response: { uid: '', result: { message } } });
 });
 
 it.each([undefined, null, 'x', []])(

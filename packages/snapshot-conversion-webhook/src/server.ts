@@ -33,9 +33,8 @@ export async function startServer(
     try {
       await serve(exchange);
     } catch (error) {
-      // A client that is gone rejects as well.
+      // A client that is gone rejects as well. Without an answer the connection is closed.
       if (!exchange.request.destroyed) log.error(error, 'request failed');
-      throw error;
     }
   });
   const options = { ...pair, minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'], handshakeTimeout } as const;
@@ -43,8 +42,11 @@ export async function startServer(
   const sockets = openSockets(server);
   await listen(server, port);
   server.on('error', (error) => log.error(error, 'server failed'));
-  // Most are clients that speak no TLS, or that went away.
-  server.on('tlsClientError', (error) => log.info(2, 'TLS handshake failed', { reason: error.message }));
+  // Most are clients that speak no TLS, or that went away. Node leaves the socket open when the time is over.
+  server.on('tlsClientError', (error, socket) => {
+    log.info(2, 'TLS handshake failed', { reason: error.message });
+    socket.destroy();
+  });
   return {
     port: (server.address() as AddressInfo).port,
     use: (next) => server.setSecureContext({ ...next, minVersion: 'TLSv1.2' }),
@@ -79,10 +81,7 @@ function openSockets(server: Server): ReadonlySet<Socket> {
 async function listen(server: Server, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, () => {
-      server.removeListener('error', reject);
-      resolve();
-    });
+    server.listen(port, resolve);
   });
 }
 
