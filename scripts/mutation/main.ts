@@ -155,6 +155,7 @@ async function judgeFiles(
   reach: Reach,
 ): Promise<ReadonlyMap<number, Verdict>> {
   const verdicts = new Map<number, Verdict>();
+  const equivalents = readEquivalents();
   const settle = (id: number, file: MutatedFile, verdict: Verdict) => {
     verdicts.set(id, verdict);
     const mutant = file.mutants[id - file.firstId]!;
@@ -163,7 +164,6 @@ async function judgeFiles(
   };
   const owners = new Map<number, readonly [MutatedFile, number]>();
   const hashes = new Map<string, string>();
-  const equivalents = readEquivalents();
   const isLeftOut = (file: MutatedFile, index: number) =>
     options.quick && isEquivalent(equivalents, file, file.mutants[index]!);
   const hashOf = (file: string) => {

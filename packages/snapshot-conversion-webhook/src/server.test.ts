@@ -204,7 +204,7 @@ it('given a client that goes away within its body, then nothing is logged', asyn
   expect(server.log.lines).toEqual([]);
 });
 
-it('given a port that is taken, then only the caller is told', async () => {
+it('given a port that is taken, then the start is rejected, and nothing is logged', async () => {
   await using server = await serving();
   const { clock, log, port } = server;
   await expect(startServer({ log, clock }, { port, pair })).rejects.toThrow('EADDRINUSE');

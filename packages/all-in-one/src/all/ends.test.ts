@@ -155,7 +155,7 @@ it.each([
   expect(lastLine(program.host)).toMatch(text);
 });
 
-it('given a lost lease that nobody had, then a run that ends by itself has failed', async () => {
+it('given a lost lease that the run did not hold, then a run that ends by itself has failed', async () => {
   const ending = preparing(async (context) => {
     const prepared = await sidecarsOfRepository.resizer.prepare(context);
     return {

@@ -9,6 +9,7 @@ import { silentLogger } from '@csi-sidecars/runtime';
 import { freePort, settle, until } from '@csi-sidecars/runtime/testing';
 import { fakeHost } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
+import { ask } from '../../testing/ask.ts';
 import { driverName, healthy, refusedCommandLine } from '../../testing/run-all.ts';
 import { runAll } from './run.ts';
 
@@ -38,10 +39,6 @@ async function started(args: readonly string[], { handlers = {}, folder, platfor
     configure: (given: Parameters<typeof host.lifecycle.configure>[0]) => void settings.push(given),
   };
   const code = runAll({ host, lifecycle, files: systemSocketFiles(), platform });
-  const ask = async (port: number, path = '/healthz'): Promise<string> => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
-    return response === undefined ? 'refused' : `${response.status} ${await response.text()}`;
-  };
   return {
     host,
     code,

@@ -9,6 +9,7 @@ import { nodeDriverRegistrarProgram } from '@csi-sidecars/node-driver-registrar'
 import { freePort, until } from '@csi-sidecars/runtime/testing';
 import { fakeHost } from '@csi-sidecars/sidecar/testing';
 import { describe, expect, it } from 'vitest';
+import { ask } from '../../testing/ask.ts';
 import { nodeProgram } from './flags.ts';
 import { runNode } from './node.ts';
 
@@ -40,10 +41,6 @@ async function startNode(args: readonly string[] = [], { platform = 'unix', file
     ],
   });
   const code = runNode({ host, lifecycle: host.lifecycle, files: { ...systemSocketFiles(), ...files }, platform });
-  const ask = async (port: number, path = '/healthz'): Promise<string> => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
-    return response === undefined ? 'refused' : `${response.status} ${await response.text()}`;
-  };
   return {
     host,
     driver,

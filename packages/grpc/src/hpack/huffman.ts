@@ -20,7 +20,7 @@ const shortest = 5;
 const longest = 30;
 const endOfString = 256;
 
-/** Symbols by their words. A one before the first bit tells words of different lengths apart. */
+/** Code word -> symbol. A leading one bit is added to each word, so that words of different lengths stay different numbers. */
 const symbols: ReadonlyMap<number, number> = symbolsByWord();
 
 function symbolsByWord(): ReadonlyMap<number, number> {

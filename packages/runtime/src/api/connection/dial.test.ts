@@ -146,7 +146,7 @@ describe('dials that fail', () => {
     happen(wire);
     expect(await rejectionOf(wire.dialed)).toMatchObject(error);
     expect([wire.near.destroyed, wire.clock.pending]).toEqual([true, 0]);
-    // Nobody is interested in it any more.
+    // A late error of the socket is ignored.
     wire.near.emit('error', new Error('late'));
   });
 
