@@ -42,8 +42,8 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
     return response;
   };
 
-  const alarmOf = (linked: LinkedSignal, leftMs: number): Timer =>
-    clock.timer(leftMs, () => linked.abort(new DeadlineError(leftMs)));
+  const alarmOf = (linked: LinkedSignal, leftMs: number): Timer | undefined =>
+    leftMs === Infinity ? undefined : clock.timer(leftMs, () => linked.abort(new DeadlineError(leftMs)));
 
   const unary =
     (expected: Expected): Attempt<unknown> =>
@@ -86,7 +86,7 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
         return await arrival();
       },
       release: () => {
-        alarm.cancel();
+        alarm?.cancel();
         linked[Symbol.dispose]();
       },
     };
@@ -109,9 +109,8 @@ async function acceptedBody(
   response: TransportResponse,
 ): Promise<AsyncIterable<Uint8Array>> {
   const type = mediaType(response);
-  // Parameters are no media types, so they do no harm.
-  const isAccepted = type === undefined || request.headers['accept']?.split(/[,;]/).includes(type) === true;
-  if (!isAccepted) throw await unexpectedMediaType(request, response);
+  const accepted = (request.headers['accept'] ?? '').split(',').map((range) => range.split(';', 1)[0]?.trim());
+  if (type !== undefined && !accepted.includes(type)) throw await unexpectedMediaType(request, response);
   return decodedBody(response);
 }
 

@@ -12,7 +12,7 @@ export function warningLog(logger: Logger): (header: string | undefined) => void
     if (header === undefined) return;
     for (const text of parseWarnings(header)) {
       if (seen.has(text)) continue;
-      if (seen.size >= rememberedTexts) seen.delete(String(seen.values().next().value));
+      if (seen.size >= rememberedTexts) seen.delete(seen.values().next().value!);
       seen.add(text);
       logger.warn(`Warning: ${text}`);
     }
@@ -23,7 +23,7 @@ export function warningLog(logger: Logger): (header: string | undefined) => void
 export function parseWarnings(header: string): string[] {
   const texts: string[] = [];
   for (const [, code, quoted] of header.matchAll(/(?:^|,)\s*(\d{3}) \S+ "((?:[^"\\]|\\.)*)"(?: "[^"]*")?/g)) {
-    const text = String(quoted).replace(/\\(.)/g, '$1');
+    const text = quoted!.replace(/\\(.)/g, '$1');
     if (code === '299' && text !== '') texts.push(text);
   }
   return texts;

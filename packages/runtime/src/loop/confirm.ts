@@ -21,7 +21,7 @@ export interface ConfirmDeps extends Pick<Watching, 'informers' | 'resources'> {
 }
 
 export function hasDoubts({ informers }: Pick<Watching, 'informers'>): boolean {
-  return [...informers.values()].some(({ doubted }) => doubted.size > 0);
+  return informers.values().some(({ doubted }) => doubted.size > 0);
 }
 
 /** Rejects if one of the objects cannot be read. */

@@ -57,6 +57,9 @@ function onPino(log: pino.Logger<Verbosity>, verbosity: number): Logger {
 /** A fact that JSON cannot represent (a bigint, a cycle) must not prevent the line. */
 function shown(facts: Facts): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(presentable(facts)).map(([key, value]) => [key, JSON.parse(jsonOf(value)) as unknown]),
+    Object.entries(presentable(facts)).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? value : (JSON.parse(jsonOf(value)) as unknown),
+    ]),
   );
 }

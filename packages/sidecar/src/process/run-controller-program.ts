@@ -152,7 +152,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
 
   const diagnostics = scraped && stack.use(await listen(run, scraped, address));
   let elector: LeaderElector | undefined;
-  if (values['leader-election'] && address === values['http-endpoint']) {
+  if (values['leader-election'] && values['http-endpoint'] !== '') {
     // The route exists before the election: a liveness probe that gets 404 would end a replica that has just started.
     diagnostics?.add(leaderHealthRoute(() => elector?.isHealthy ?? true));
   }

@@ -32,7 +32,7 @@ export function systemFiles(): Files {
       try {
         return await readFile(path);
       } catch (cause) {
-        throw new FileError(path, String((cause as NodeJS.ErrnoException).code), { cause });
+        throw new FileError(path, (cause as NodeJS.ErrnoException).code ?? String(cause), { cause });
       }
     },
   };

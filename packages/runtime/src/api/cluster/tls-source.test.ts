@@ -130,6 +130,8 @@ describe('when the certificates are read again', () => {
     issued = two;
     expect(source.refresh()).toBe('identity');
     expect(logger.lines).toMatchObject([{ kind: 'info', level: 1 }]);
+    issued = { ...two, key: `${two.key}\n` };
+    expect(source.refresh()).toBe('identity');
     files.write('/ca', createTestAuthority('other').ca);
     await clock.advance(300_000);
     expect(await source.refresh()).toBe('trust');

@@ -48,8 +48,8 @@ export async function loadTlsSource(deps: TlsSourceDeps, settings: TlsSettings):
 
   const adopt = (after: Material): Rotation => {
     const before = material;
-    // A certificate has one key.
-    const identityChanged = after.identity?.cert !== before.identity?.cert;
+    const identityChanged =
+      after.identity?.cert !== before.identity?.cert || after.identity?.key !== before.identity?.key;
     material = after;
     if (!identityChanged && after.authorities === before.authorities) return 'same';
     context = undefined;

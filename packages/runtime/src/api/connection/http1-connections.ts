@@ -138,7 +138,7 @@ function exchange(agent: Agent, options: Http1Options, request: TransportRequest
     outgoing.on('response', (response) => {
       answered = true;
       resolve({
-        status: Number(response.statusCode),
+        status: response.statusCode!,
         headers: headersOf(response.headers),
         body: readableBody(response, {
           toError: failure,
