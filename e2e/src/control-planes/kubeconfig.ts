@@ -5,8 +5,7 @@ import { writeFileSync } from 'node:fs';
 export type Credentials =
   | { readonly kind: 'certificate'; readonly certFile: string; readonly keyFile: string }
   /** The file is read again by the client, so a token can be renewed under a running program. */
-  | { readonly kind: 'tokenFile'; readonly path: string }
-  | { readonly kind: 'none' };
+  | { readonly kind: 'tokenFile'; readonly path: string };
 
 export interface Kubeconfig {
   readonly server: string;
@@ -34,7 +33,5 @@ function toUser(credentials: Credentials): Record<string, string> {
       return { 'client-certificate': credentials.certFile, 'client-key': credentials.keyFile };
     case 'tokenFile':
       return { tokenFile: credentials.path };
-    case 'none':
-      return {};
   }
 }

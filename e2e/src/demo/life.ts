@@ -28,7 +28,12 @@ const writer: User = { pod: 'writer', claim: 'data', work: 'write a file' };
 const changer: User = { pod: 'changer', claim: 'data', work: 'add another file' };
 const reader: User = { pod: 'reader', claim: 'restored', work: 'read' };
 
-export async function showLife(ctx: ScenarioContext, users: Users, display: Display): Promise<void> {
+export interface Shown {
+  /** The StorageClass, which is there until the clean-up. */
+  readonly className: string;
+}
+
+export async function showLife(ctx: ScenarioContext, users: Users, display: Display): Promise<Shown> {
   const { api, namespace, driverName } = ctx;
   const { driver } = users;
   const asked = <T>(what: string, calls: (driver: Recording) => Promise<readonly T[]>): Promise<T> =>
@@ -177,6 +182,7 @@ export async function showLife(ctx: ScenarioContext, users: Users, display: Disp
     () => checkLeaks(ctx),
     () => 'no PersistentVolume, attachment or mount, and no volume in the driver',
   );
+  return { className };
 }
 
 function requestOf(storage: string) {

@@ -14,9 +14,10 @@ import { openContext } from '../scenarios/context.ts';
 import { withoutNode as expandsWithoutNode } from '../scenarios/resizer/steps.ts';
 import { agreedKubeconfig } from './consent.ts';
 import { createDisplay, type Display } from './display.ts';
-import { type DemoOptions, parseDemoOptions, usage } from './options.ts';
+import { type DemoOptions, nextSteps, parseDemoOptions, usage } from './options.ts';
 import { show } from './show.ts';
 import { openDemoRun, ownCluster, type DemoClusterOptions } from './demo-cluster.ts';
+import { offer, untilInterrupted } from './keep.ts';
 import { showLife } from './life.ts';
 import { emulatedUsers, realUsers } from './users.ts';
 
@@ -65,9 +66,10 @@ async function demonstrate(options: DemoOptions): Promise<number> {
     if (controlPlane === 'kubeconfig') {
       await playInOwnCluster({ display, signal, kubeconfig: kubeconfig ?? '' }, clusterOptions, cleanUp);
     } else {
-      await playLife({ display, signal, controlPlane }, clusterOptions, cleanUp);
+      await playLife({ display, signal, controlPlane, afterwards: options.afterwards }, clusterOptions, cleanUp);
     }
     display.line(`Done in ${((clock.monotonicMs() - startedMs) / 1000).toFixed(1)} s.`);
+    for (const line of nextSteps(options)) display.line(line);
     rmSync(folder, { recursive: true, force: true });
     return 0;
   } catch (error) {
@@ -84,9 +86,13 @@ interface Performance {
   readonly signal: AbortSignal;
 }
 
+interface LifeOptions extends Pick<DemoOptions, 'afterwards'> {
+  readonly controlPlane: ControlPlaneName;
+}
+
 /** A control plane of our own, and pods that use the volume. */
 async function playLife(
-  { display, signal, controlPlane }: Performance & { readonly controlPlane: ControlPlaneName },
+  { display, signal, controlPlane, afterwards }: Performance & LifeOptions,
   options: DemoClusterOptions,
   cleanUp: AsyncDisposableStack,
 ): Promise<void> {
@@ -105,7 +111,12 @@ async function playLife(
       ({ driver }) =>
         `${driver.name}; csi-provisioner, csi-attacher, csi-resizer, csi-snapshotter, snapshot-controller`,
     );
-    await showLife(ctx, users, display);
+    const { className } = await showLife(ctx, users, display);
+    if (afterwards === 'keep') {
+      const { nodeName } = users;
+      for (const line of offer(ctx, testRun.controlPlane, { className, nodeName })) display.line(line);
+      await untilInterrupted(signal);
+    }
   } catch (error) {
     const { node } = testRun.controlPlane;
     if (node !== undefined && !signal.aborted) display.line(await nodeDigest(ctx, node));

@@ -43,8 +43,9 @@ export async function startSimControlPlane({ clock, folder }: SimControlPlaneOpt
   opening.defer(() => front.close());
 
   const server = `https://127.0.0.1:${front.port}`;
-  // A client without a token is the administrator of the simulation.
-  const credentials = { kind: 'none' } as const;
+  // A client without a token is the administrator of the simulation, which asks for no certificate; kubectl wants to have one.
+  const admin = certificates.issue('admin', { commonName: 'admin' });
+  const credentials = { kind: 'certificate', ...admin } as const;
   const adminKubeconfig = writeKubeconfig(join(folder, 'admin.kubeconfig'), { server, caFile, credentials });
   const apiServer: Component = {
     name: 'kube-apiserver',
