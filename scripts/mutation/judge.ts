@@ -44,7 +44,7 @@ const baselineSilentMs = 180_000;
 const mutantSilentMs = 10_000;
 const testTimeoutMs = 2_000;
 /** A mutant's tests after the nearest ones are run until they cost this much. */
-const budgetsMs = { full: 8_000, quick: 3_000 };
+const budgetsMs = { full: 8_000, quick: 1_000 };
 
 export async function findReach(mutationRun: MutationRun, tests: readonly string[]): Promise<Reach> {
   const byTest = new Map<number, TimedTest[]>();
