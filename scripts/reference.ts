@@ -15,15 +15,59 @@ const syntaxes: Readonly<Record<ProgramManifest['flags']['syntax'], string>> = {
   mixed: 'Syntax: pflag (`-v` is the only shorthand); long names may have one dash.',
 };
 
-function section({ commandLine, flags: program }: ProgramManifest): string {
-  const rows = Object.entries(program.flags)
+type Row = readonly [name: string, cells: string];
+
+/** Flags that are the same in several programs are listed once, for all of them. */
+const sharedFrom = 3;
+
+function rowsOf({ flags: program }: ProgramManifest): readonly Row[] {
+  return Object.entries(program.flags)
     .filter(([, { hidden }]) => hidden !== true)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, flag]) => {
       const status = flag.deprecated === undefined ? '' : `Deprecated: ${flag.deprecated}. `;
-      const usage = name === 'feature-gates' ? 'Feature gates, see below.' : cell(flag.usage);
-      return `| \`--${name}\` | ${flag.type === '' ? 'bool' : cell(flag.type)} | ${flag.defaultText === '' ? '' : `\`${flag.defaultText}\``} | ${status}${usage} |`;
+      const usage = name === 'feature-gates' ? 'Feature gates: the table of the program.' : headOf(cell(flag.usage));
+      const type = flag.type === '' ? 'bool' : cell(flag.type);
+      const text = flag.defaultText === '' ? '' : `\`${flag.defaultText}\``;
+      return [name, `| \`--${name}\` | ${type} | ${text} | ${status}${usage} |`];
     });
+}
+
+/** The combined program takes its flags from those of the others. */
+const single = manifests.filter(({ name, commandLine }) => name !== 'csi-sidecars' || commandLine.includes(' '));
+
+const prefix = /^(?:attacher|provisioner|resizer|snapshotter|livenessprobe|node-driver-registrar)-/;
+const longestCell = 160;
+
+/** A table is read by its columns: what does not fit into a cell is left to a note. */
+const headOf = (usage: string): string =>
+  usage.length > longestCell ? `${sentencesOf(usage)[0]} [Note](#notes).` : usage;
+const sentencesOf = (usage: string): readonly string[] => usage.split(/(?<=\.) (?=[A-Z])/);
+
+const notes = manifests
+  .flatMap(({ flags }) => Object.entries(flags.flags))
+  .filter(([name, { usage, hidden }]) => hidden !== true && usage.length > longestCell && !prefix.test(name))
+  .map(([name, { usage }]) => `- \`--${name}\`: ${sentencesOf(cell(usage)).slice(1).join(' ')}`);
+
+const flagTable = (lines: readonly string[], more = '') => [
+  `| Flag | Type | Default | Meaning |${more === '' ? '' : ` ${more} |`}`,
+  `|---|---|---|---|${more === '' ? '' : '---|'}`,
+  ...lines,
+];
+
+const owners = new Map<string, string[]>();
+for (const { commandLine, ...manifest } of single)
+  for (const [, line] of rowsOf({ commandLine, ...manifest }))
+    owners.set(line, [...(owners.get(line) ?? []), commandLine]);
+const isShared = (line: string) => (owners.get(line) ?? []).length >= sharedFrom;
+const known = new Set(single.flatMap((manifest) => rowsOf(manifest).map(([name]) => name)));
+
+function section(manifest: ProgramManifest): string {
+  const { commandLine, flags: program } = manifest;
+  const isCombined = !single.some((each) => each.commandLine === commandLine);
+  const rows = rowsOf(manifest).filter(([name, line]) =>
+    isCombined ? !known.has(name.replace(prefix, '')) || (known.has(name) && isDefaultOfMany(line)) : !isShared(line),
+  );
   const gates = Object.entries(program.gates).map(
     ([name, gate]) => `| \`${name}\` | ${gate.stage} | ${gate.defaultValue} |`,
   );
@@ -32,22 +76,47 @@ function section({ commandLine, flags: program }: ProgramManifest): string {
     `## ${commandLine}`,
     '',
     syntaxes[program.syntax],
+    ...(isCombined ? ['', combined] : []),
     '',
-    '| Flag | Type | Default | Meaning |',
-    '|---|---|---|---|',
-    ...rows,
-    ...gateTable,
+    ...flagTable(rows.map(([, line]) => line)),
+    ...(isCombined ? [] : gateTable),
   ].join('\n');
 }
+
+const isDefaultOfMany = (line: string) => line.includes('| The default of --');
+const combined =
+  'It has the flags and gates of the programs that it runs. A flag F of the program P is given as `--P-F` (`--attacher-timeout`), or as `--F` where it has one\n' +
+  'owner or belongs to the process ([rules](../behaviour/all-in-one.md#flags)). Those that no other program has, or that are a default for several:';
 
 const flagsPage = [
   '# Flags',
   '',
   'Generated from the tables of the programs (`npm run generate`). Durations use Go syntax (`1m30s`).',
   '',
+  '## Several programs',
+  '',
+  ...flagTable(
+    [...owners]
+      .filter(([line]) => isShared(line))
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([line, of]) => `${line} ${shortOf(of)} |`),
+    'Programs',
+  ),
+  '',
   manifests.map(section).join('\n\n'),
   '',
+  '## Notes',
+  '',
+  ...new Set(notes),
+  '',
 ];
+
+/** The longer of the two lists is not printed: all programs but these. */
+function shortOf(of: readonly string[]): string {
+  const others = single.filter(({ commandLine }) => !of.includes(commandLine)).map(({ commandLine }) => commandLine);
+  if (others.length === 0) return 'all';
+  return others.length < of.length ? `all but ${others.join(', ')}` : of.join(', ');
+}
 
 const ruleTable = (title: string, rules: readonly UsedRule[]): readonly string[] => [
   `## ${title}`,
