@@ -46,7 +46,7 @@ const sentencesOf = (usage: string): readonly string[] => usage.split(/(?<=\.) (
 
 const notes = manifests
   .flatMap(({ flags }) => Object.entries(flags.flags))
-  .filter(([name, { usage, hidden }]) => hidden !== true && usage.length > longestCell && !prefix.test(name))
+  .filter(([name, { usage, hidden }]) => hidden !== true && cell(usage).length > longestCell && !prefix.test(name))
   .map(([name, { usage }]) => `- \`--${name}\`: ${sentencesOf(cell(usage)).slice(1).join(' ')}`);
 
 const flagTable = (lines: readonly string[], more = '') => [

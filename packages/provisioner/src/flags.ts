@@ -115,7 +115,7 @@ export const provisionerProgram: ProgramFlags<ProvisionerValues, ProvisionerGate
     'prevent-volume-mode-conversion': boolFlag(true, 'Refuse to change the volume mode when restoring a snapshot.'),
     'provisioning-protection': stringFlag(
       'ambiguous',
-      'When a claim gets a finalizer so that deleting it leaks no volume: always (before CreateVolume), ambiguous (after an answer that leaves the outcome open) or off. With always no claim is released automatically: one without a conclusive answer stays until a person removes the finalizer. No value helps if the finalizer is removed by force, or if a driver denies a volume that it made.',
+      'When a claim gets a finalizer so that its deletion leaks no volume: always, ambiguous (after an answer that leaves the outcome open) or off. With always no claim is released automatically: one without a conclusive answer stays until a person removes the finalizer. No value helps if the finalizer is removed by force, or if a driver denies a volume that it made.',
     ),
     'feature-gates': gatesFlag(gates),
   },
