@@ -8,6 +8,7 @@ import { root, run } from './setup.mjs';
 const patterns = [
   'packages/*/src/gen/**/*',
   'docs/reference/*.md',
+  'docs/pictures/*.svg',
   'charts/*/files/**/*',
   'charts/*/values.schema.json',
   'charts/*/README.md',
@@ -28,6 +29,7 @@ const before = fingerprint();
 for (const [command, ...args] of [
   ['npm', 'run', 'generate', '--silent', '--workspaces', '--if-present'],
   ['node', 'scripts/reference.ts'],
+  ['node', 'scripts/pictures.ts'],
   ['node', 'scripts/crds.ts'],
   ['node', 'scripts/charts.ts'],
   ['node', 'scripts/charts/snapshot-controller-rules.ts'],
