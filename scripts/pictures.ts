@@ -10,25 +10,34 @@ import { svgPicture, svgText } from '../e2e/src/svg.ts';
 import { manifests, type ProgramName } from './manifests.ts';
 
 const [ink, faint, line, ours] = ['#1f2937', '#6b7280', '#9ca3af', '#dbeafe'];
-const text = (x: number, y: number, content: string, more: Readonly<Record<string, string | number>> = {}) =>
+type Place = readonly [x: number, y: number];
+const text = ([x, y]: Place, content: string, more: Readonly<Record<string, string | number>> = {}) =>
   svgText({ x, y, fill: ink, ...more }, content);
 const background = '#f9fafb';
 const middle = { 'text-anchor': 'middle' };
 /** A label stays readable where a line crosses it. */
 const halo = { 'paint-order': 'stroke', stroke: background, 'stroke-width': 4 };
 
-function box(x: number, y: number, width: number, height: number, label: string, fill = '#ffffff'): readonly string[] {
+type Area = readonly [x: number, y: number, width: number, height: number];
+
+function box([x, y, width, height]: Area, label: string, fill = '#ffffff'): readonly string[] {
   return [
     `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="6" fill="${fill}" stroke="${line}"/>`,
-    text(x + width / 2, y + height / 2 + 4, label, middle),
+    text([x + width / 2, y + height / 2 + 4], label, middle),
   ];
 }
 
-function arrow(from: number, to: number, y: number, label: string, dashed = false): readonly string[] {
+interface Span {
+  readonly from: number;
+  readonly to: number;
+  readonly y: number;
+}
+
+function arrow({ from, to, y }: Span, label: string, dashed = false): readonly string[] {
   const tip = to + (from < to ? -7 : 7);
   return [
     `<path d="M${from} ${y}H${to}M${tip} ${y - 4}L${to} ${y}L${tip} ${y + 4}" fill="none" stroke="${faint}"${dashed ? ' stroke-dasharray="4 3"' : ''}/>`,
-    text((from + to) / 2, y - 5, label, { ...middle, 'font-size': 11, ...halo }),
+    text([(from + to) / 2, y - 5], label, { ...middle, 'font-size': 11, ...halo }),
   ];
 }
 
@@ -64,16 +73,16 @@ function sidecarsPicture(): string {
   const rows = sidecars.flatMap(([program, watched, calls], index) => {
     const y = 20 + index * row;
     return [
-      ...box(430, y, 190, 32, program, ours),
-      ...arrow(left, 430, y + 20, watched),
-      ...(calls === '' ? [] : arrow(620, right, y + 20, calls)),
+      ...box([430, y, 190, 32], program, ours),
+      ...arrow({ from: left, to: 430, y: y + 20 }, watched),
+      ...(calls === '' ? [] : arrow({ from: 620, to: right, y: y + 20 }, calls)),
     ];
   });
   const api = sidecars.filter(([, watched]) => !watched.startsWith('kubelet')).length * row;
   return svgPicture({ width: 1070, height, fontSize: 13, background }, [
-    ...box(20, 15, left - 20, api - 8, 'API server'),
-    ...box(20, 15 + api, left - 20, height - api - 30, 'kubelet'),
-    ...box(right, 15, 130, height - 30, 'CSI driver'),
+    ...box([20, 15, left - 20, api - 8], 'API server'),
+    ...box([20, 15 + api, left - 20, height - api - 30], 'kubelet'),
+    ...box([right, 15, 130, height - 30], 'CSI driver'),
     ...rows,
   ]);
 }
@@ -120,10 +129,10 @@ function lifePicture(): string {
   return svgPicture({ width: 60 + (actors.length - 1) * step + 100, height, fontSize: 13, background }, [
     ...actors.flatMap((actor) => [
       `<path d="M${at(actor)} 40V${height - 12}" stroke="${line}"/>`,
-      ...box(at(actor) - 72, 10, 144, 30, actor, actor.startsWith('csi-') ? ours : '#ffffff'),
+      ...box([at(actor) - 72, 10, 144, 30], actor, actor.startsWith('csi-') ? ours : '#ffffff'),
     ]),
     ...life.flatMap(([from, to, what], index) =>
-      arrow(at(from), at(to), top + index * row + 14, what, from === 'API server'),
+      arrow({ from: at(from), to: at(to), y: top + index * row + 14 }, what, from === 'API server'),
     ),
   ]);
 }
@@ -143,26 +152,23 @@ function sharedPicture(): string {
   const bottom = top + kinds.length * row;
   const width = left + controllers.length * column + 30;
   return svgPicture({ width, height: bottom + 110, fontSize: 13, background }, [
-    ...box(left, 12, controllers.length * column, 28, 'API server: one connection, one watch of each kind'),
+    ...box([left, 12, controllers.length * column, 28], 'API server: one connection, one watch of each kind'),
     ...controllers.flatMap(({ name }, index) => [
-      ...box(x(index) - 66, 56, 132, 30, name, ours),
-      text(x(index), 101, 'a lease of its own', { ...middle, 'font-size': 11, fill: faint }),
+      ...box([x(index) - 66, 56, 132, 30], name, ours),
+      text([x(index), 101], 'a lease of its own', { ...middle, 'font-size': 11, fill: faint }),
     ]),
     ...kinds.flatMap(([kind, by], index) => {
       const y = top + index * row + 16;
       return [
-        text(20, y, kind),
+        text([20, y], kind),
         ...controllers.flatMap(({ name }, at) =>
           by.includes(name) ? [`<circle cx="${x(at)}" cy="${y - 4}" r="5" fill="#2563eb"/>`] : [],
         ),
       ];
     }),
-    ...box(left, bottom + 16, controllers.length * column, 28, 'one HTTP server: metrics, health, profiles'),
+    ...box([left, bottom + 16, controllers.length * column, 28], 'one HTTP server: metrics, health, profiles'),
     ...box(
-      left,
-      bottom + 60,
-      controllers.length * column,
-      28,
+      [left, bottom + 60, controllers.length * column, 28],
       'CSI driver: one channel; name and capabilities are asked for once',
     ),
   ]);
