@@ -167,3 +167,27 @@ it('given a comment that cites rows, then the page of its package has them', () 
   const foreign = comments().filter(({ text }) => /\brows? \d+\.\d|\b[Rr]ules? [A-Z]\b|\bflaw \d/.test(text));
   expect(foreign.map(({ path, text }) => `${path}: ${text.slice(0, 100)}`)).toEqual([]);
 });
+
+/** What a user reads: operators, driver authors. Pages for contributors are not limited. */
+const usersPages = [
+  'README.md',
+  'docs/{differences,troubleshooting,numbers}.md',
+  'docs/operations/*.md',
+  'docs/reference/{flags,rbac,drivers,metrics}.md',
+];
+
+it.each(globSync(usersPages, { cwd: root }))(
+  'given %s, which users read, then no cell of a table has more than 160 characters of prose',
+  (path) => {
+    const rows = readFileSync(join(root, path), 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('|'));
+    const prose = (cell: string) => cell.replaceAll(/`[^`]*`|\]\([^)]*\)/g, '').trim();
+    const cells = rows.flatMap((row) => row.split(/(?<!\\)\|/));
+    expect(cells.filter((cell) => prose(cell).length > 160)).toEqual([]);
+  },
+);
+
+it('given the first page, then it has at most 450 words', () => {
+  expect(readFileSync(join(root, 'README.md'), 'utf8').trim().split(/\s+/).length).toBeLessThanOrEqual(450);
+});
