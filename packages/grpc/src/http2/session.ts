@@ -150,7 +150,8 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
     }
   }
 
-  function takeRequest({ stream: id, headers, position }: HeaderBlock): void {
+  function takeRequest(block: HeaderBlock): void {
+    const { stream: id, headers } = block;
     if (role === 'client' || id % 2 === 0) throw new ProtocolViolation('a stream that the peer may not begin');
     if (streams.count() >= maxConcurrentStreams) {
       streams.refuse(id);
@@ -164,7 +165,7 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
     }
     stream.announced = contentLengthOf(headers);
     outgoing.begin(id);
-    deliverHeaders(stream, { stream: id, headers, position });
+    deliverHeaders(stream, block);
   }
 
   /** Takes a response, or trailers of either role. */
