@@ -304,6 +304,21 @@ describe('GOAWAY', () => {
 });
 
 describe('the end', () => {
+  it.each<readonly [string, Reactions, readonly string[]]>([
+    ['resets', { onReset: ({ reset }) => reset(5, 8) }, [gone, '> resetStream 5 code 8', 'capacity']],
+    ['closes', { onReset: ({ close }) => close('enough') }, [gone, 'destroyed', 'closed: enough']],
+  ])(
+    'given a listener that %s what is left when one of several streams is over, then no event of it follows',
+    (_, react, expected) => {
+      expect(asking(3, settings(), react).on(goAway(1))).toEqual(expected);
+    },
+  );
+
+  it('given a listener that closes at the first settings, then no event follows', () => {
+    const { on } = opened('client', { onReady: ({ close }) => close('enough') });
+    expect(on(settings())).toEqual(['> settings ack', 'ready', 'destroyed', 'closed: enough']);
+  });
+
   it('given a session that is closed, then that is reported once, and nothing is sent any more', () => {
     const { session, socket, on, during } = asking(1);
     expect(during(() => session.close('enough'))).toEqual(['destroyed', 'closed: enough']);

@@ -128,7 +128,7 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
       events.onReady();
     }
     outgoing.flush();
-    events.onCapacity();
+    offerCapacity();
   }
 
   function takeBlock(block: HeaderBlock | undefined): void {
@@ -247,11 +247,17 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
     phase = 'goingAway';
     const last = payload.readUInt32BE(0) & 0x7fff_ffff;
     for (const stream of streams.ids().filter((id) => id > last)) {
+      // The listener of one before may have reset it, or closed the connection.
+      if (streams.get(stream) === undefined) continue;
       outgoing.forget(stream);
       streams.end(stream, 'cut');
       events.onReset(stream, { code: errorCodes.refusedStream, reason: 'the driver is going away' });
     }
-    events.onCapacity();
+    offerCapacity();
+  }
+
+  function offerCapacity(): void {
+    if (!isClosed()) events.onCapacity();
   }
 
   socket.on('data', receive);
