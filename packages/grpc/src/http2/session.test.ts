@@ -214,6 +214,16 @@ describe('a stream', () => {
       ['headers 1 last', '> resetStream 1 code 5', 'reset 1 code 5: headers after the end of the stream'],
     ],
     [
+      'no more window for it',
+      [begun, widened(1, 0)],
+      ['headers 1 more', '> resetStream 1 code 1', 'reset 1 code 1: window update of 0 bytes'],
+    ],
+    [
+      'less content than was announced',
+      [headersFrame(1, announcing(request, '8'), 'last')],
+      ['> resetStream 1 code 1', 'reset 1 code 1: another content length than said'],
+    ],
+    [
       'data after its end',
       [asked, dataFrame(1, half)],
       ['headers 1 last', '> resetStream 1 code 5', 'reset 1 code 5: data after the end of the stream'],
@@ -241,6 +251,11 @@ describe('a stream', () => {
     },
   );
 
+  it('given a response that begins with data, then its stream is reset', () => {
+    const { on } = asking(1);
+    expect(on(dataFrame(1, half))).toEqual(['> resetStream 1 code 1', 'reset 1 code 1: data before headers']);
+  });
+
   it('given a response that announces content and has none, then it is taken', () => {
     const { on } = asking(1);
     expect(on(headersFrame(1, announcing(responseFields, '8'), 'last'))).toEqual(['headers 1 last']);
@@ -248,13 +263,15 @@ describe('a stream', () => {
 
   it('given data, then its window and that of the connection are given back at 16,384 bytes; an ended stream needs none', () => {
     const { on } = connected('server');
-    on(begun, dataFrame(1, Buffer.alloc(16_384)));
-    expect(on(dataFrame(1, Buffer.alloc(16_383)))).toEqual(['data 1 16383 more']);
-    expect(on(dataFrame(1, Buffer.alloc(1)))).toEqual([
-      '> windowUpdate 16384',
-      '> windowUpdate 1 16384',
-      'data 1 1 more',
-    ]);
+    on(begun);
+    for (const _ of ['once', 'and again']) {
+      expect(on(dataFrame(1, Buffer.alloc(16_383)))).toEqual(['data 1 16383 more']);
+      expect(on(dataFrame(1, Buffer.alloc(1)))).toEqual([
+        '> windowUpdate 16384',
+        '> windowUpdate 1 16384',
+        'data 1 1 more',
+      ]);
+    }
     expect(on(dataFrame(1, Buffer.alloc(16_384), 'last'))).toEqual(['> windowUpdate 16384', 'data 1 16384 last']);
   });
 });
