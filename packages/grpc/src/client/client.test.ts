@@ -386,6 +386,18 @@ it('given calls that wait when the connection is lost or the peer goes away, the
   }
 });
 
+it.each([0, 1])(
+  'given calls that wait at a peer that allows %i, and then ends the connection, then each of them is told so',
+  async (allowed) => {
+    const { peer, call } = await connected([ids.maxConcurrentStreams, allowed]);
+    const calls = [call(), call(), call()];
+    await roundTrip(peer);
+    peer.socket.end();
+    const closed = 'Unavailable: the connection was closed';
+    expect(await Promise.all(calls.map(({ outcome }) => outcome))).toEqual([closed, closed, closed]);
+  },
+);
+
 it('given a call whose outcome cancels the one that waits, then nothing is sent of that one', async () => {
   const { peer, connection, call } = await connected([ids.maxConcurrentStreams, 1]);
   const request = Buffer.alloc(0);
