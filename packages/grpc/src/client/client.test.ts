@@ -46,7 +46,7 @@ async function connected(...set: readonly (readonly [id: number, value: number])
   const peer = await server.accepted();
   peer.write(settings(...set));
   const result = await connecting;
-  if (result.kind === 'failed') throw new Error(result.reason);
+  if (result.kind !== 'connected') throw new Error(result.reason);
   const { connection } = result;
   stack.defer(() => connection.close());
   const call = (value = 'a') => {
@@ -60,7 +60,8 @@ async function connected(...set: readonly (readonly [id: number, value: number])
 
 /** `a message` or `Code: why`. */
 function textOf(outcome: CallOutcome): string {
-  if (outcome.kind !== 'answered') return `${outcome.status.code}: ${outcome.status.detail}`;
+  if (outcome.kind === 'failed') return `${outcome.status.code}: ${outcome.status.detail}`;
+  expect(outcome.kind).toBe('answered');
   return (echoCodec.response.decode(outcome.message) as { readonly text: string }).text;
 }
 
@@ -69,11 +70,12 @@ function answer(peer: RawPeer, stream: number, value: string): void {
 }
 
 it('given an answer, then the call gets it, and the peer got the request with its deadline', async () => {
-  const { peer, call } = await connected();
+  const { peer, call, clock } = await connected();
   const { outcome } = call();
   await peer.until(/^data 1 end/);
   answer(peer, 1, 'b');
   expect(await outcome).toBe('b');
+  expect(clock.pending).toBe(0);
   expect(peer.seen.filter((line) => !line.startsWith('settings'))).toEqual([
     'headers 1 :method=POST :scheme=http :path=/test.Echo/Say :authority=localhost content-type=application/grpc te=trailers grpc-timeout=1000m',
     'data 1 end 8',
@@ -397,6 +399,20 @@ it.each([0, 1])(
     expect(await Promise.all(calls.map(({ outcome }) => outcome))).toEqual([closed, closed, closed]);
   },
 );
+
+it('given a lost connection and a call whose outcome cancels another one, then that one has no outcome', async () => {
+  const { peer, connection } = await connected();
+  const ended: string[] = [];
+  const calls = ['1', '2'].map((name) =>
+    connection.call({ method: echoPath, request: Buffer.alloc(0), timeoutMs: 1000 }, () => {
+      ended.push(name);
+      for (const { cancel } of calls) cancel();
+    }),
+  );
+  peer.socket.end();
+  await connection.ended;
+  expect(ended).toEqual(['1']);
+});
 
 it('given a call whose outcome cancels the one that waits, then nothing is sent of that one', async () => {
   const { peer, connection, call } = await connected([ids.maxConcurrentStreams, 1]);

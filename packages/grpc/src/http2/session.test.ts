@@ -161,7 +161,7 @@ describe('a connection that is wrong', () => {
     ['a window that skips', 'server', [third, widened(1, 1)], 'window of a stream that never began', '3 code 1'],
     ['a reset too early', 'server', [resetStream(1, 8)], 'reset of a stream that never began', '0 code 1'],
     ['a reset that skips', 'server', [third, resetStream(1, 8)], 'reset of a stream that never began', '3 code 1'],
-    ['no more window', 'server', [widened(0, 0)], 'window update of 0 bytes', '0 code 1'],
+    ['a window of 0 more bytes', 'server', [widened(0, 0)], 'window update of 0 bytes', '0 code 1'],
     [
       'a broken ping inside of a header block',
       'server',
@@ -170,7 +170,7 @@ describe('a connection that is wrong', () => {
       '0 code 1',
     ],
   ])(
-    'given %s at a %s, then it is told and closed, and what comes behind is not read',
+    'given %s at a %s, then the peer is told, the connection is closed, and what comes behind is not read',
     (...[, role, frames, reason, code]) => {
       const { on } = connected(role);
       expect(on(...frames, ping(7), headersFrame(9, request)).slice(-3)).toEqual([
@@ -207,14 +207,14 @@ describe('a stream', () => {
   const half = Buffer.alloc(4);
   const wasReset = 'reset 1 code 8: stream terminated by RST_STREAM with error code: 8';
   it.each<readonly [string, readonly Buffer[], readonly string[]]>([
-    ['a request that is malformed', [headersFrame(1, [])], ['> resetStream 1 code 1']],
+    ['malformed headers', [headersFrame(1, [])], ['> resetStream 1 code 1']],
     [
       'headers after its end',
       [asked, begun],
       ['headers 1 last', '> resetStream 1 code 5', 'reset 1 code 5: headers after the end of the stream'],
     ],
     [
-      'no more window for it',
+      'a window of 0 more bytes',
       [begun, widened(1, 0)],
       ['headers 1 more', '> resetStream 1 code 1', 'reset 1 code 1: window update of 0 bytes'],
     ],
@@ -234,18 +234,18 @@ describe('a stream', () => {
       ['headers 1 more', wasReset, '> resetStream 1 code 5'],
     ],
     [
-      'another reset, and windows',
+      'another reset and a window after its reset',
       [begun, resetStream(1, 8), resetStream(1, 8), widened(1, 0)],
       ['headers 1 more', wasReset],
     ],
-    ['a ping that is an answer', [frame('ping', 0, Buffer.alloc(8), 1)], []],
+    ['the answer to a ping before it', [frame('ping', 0, Buffer.alloc(8), 1)], []],
     [
       'the content that was announced, in two parts',
       [headersFrame(1, announcing(request, '8')), dataFrame(1, half), dataFrame(1, half, 'last')],
       ['headers 1 more', 'data 1 4 more', 'data 1 4 last'],
     ],
   ])(
-    'given %s at a server, then nothing more than is due comes of it, and the connection goes on',
+    'given a stream with %s at a server, then what is due comes of it and no more, and the connection goes on',
     (_, frames, expected) => {
       expect(connected('server').on(...frames, ping(7))).toEqual([...expected, '> ping ack 7']);
     },
@@ -283,14 +283,17 @@ describe('data that waits for the window of the connection', () => {
     ['the peer resets its stream', ({ on }) => on(resetStream(1, 8))],
     ['the peer goes away without an answer', ({ on }) => on(goAway(0))],
     ['its stream is wrong', ({ on }) => on(widened(1, 0))],
-  ])('given that %s, then it is not sent when there is room', (_, end) => {
-    const client = asking(1, settings([ids.initialWindow, 100_000]));
-    client.session.sendData(1, full, 'last');
-    end(client);
-    expect(client.on(widened(0, 10))).toEqual([]);
-  });
+  ])(
+    'given data that waits for the window of the connection, when %s, then it is not sent when there is room',
+    (_, end) => {
+      const client = asking(1, settings([ids.initialWindow, 100_000]));
+      client.session.sendData(1, full, 'last');
+      end(client);
+      expect(client.on(widened(0, 10))).toEqual([]);
+    },
+  );
 
-  it('given that its stream goes on, then it is sent when there is room', () => {
+  it('given data that waits for the window of the connection, when its stream goes on, then it is sent when there is room', () => {
     const client = asking(1, settings([ids.initialWindow, 100_000]));
     client.session.sendData(1, full, 'last');
     expect(client.on(widened(0, 10))).toEqual(['> data 1 end 1']);
@@ -299,7 +302,7 @@ describe('data that waits for the window of the connection', () => {
 
 const gone = 'reset 3 code 7: the driver is going away';
 describe('GOAWAY', () => {
-  it('given a client whose first stream was seen, then only the second is over, no frame of it is reported, and none begins', () => {
+  it('given GOAWAY at a client whose first stream was seen, then only the second is over, no frame of it is reported, and none begins', () => {
     const { session, on } = asking(2, settings(), { onReset: ({ reset }, stream) => reset(stream, 8) });
     expect(on(goAway(1))).toEqual([gone, 'capacity']);
     expect(on(dataFrame(3, Buffer.alloc(1)), headersFrame(3, responseFields))).toEqual([]);
@@ -311,7 +314,7 @@ describe('GOAWAY', () => {
     expect([session.isGoingAway(), session.begin()]).toEqual([true, undefined]);
   });
 
-  it('given a server, then it goes on with the requests that it has', () => {
+  it('given GOAWAY at a server, then it goes on with the requests that it has', () => {
     const { session, on, during } = connected('server');
     on(begun);
     expect(on(goAway(0))).toEqual([]);
@@ -325,7 +328,7 @@ describe('the end', () => {
     ['resets', { onReset: ({ reset }) => reset(5, 8) }, [gone, '> resetStream 5 code 8', 'capacity']],
     ['closes', { onReset: ({ close }) => close('enough') }, [gone, 'destroyed', 'closed: enough']],
   ])(
-    'given a listener that %s what is left when one of several streams is over, then no event of it follows',
+    'given GOAWAY for several streams and a listener that %s what is left, then no event of it follows',
     (_, react, expected) => {
       expect(asking(3, settings(), react).on(goAway(1))).toEqual(expected);
     },
