@@ -207,6 +207,21 @@ it('given a request with another method than POST, then no handler is called', a
   expect(handle).not.toHaveBeenCalled();
 });
 
+/** Sees the next server that listens. */
+function listensSeen(): () => Server {
+  const listen = vi.spyOn(Server.prototype, 'listen');
+  stack.defer(() => listen.mockRestore());
+  return () => listen.mock.contexts[0] as Server;
+}
+
+it('given a port, then the server listens on it when it is returned', async () => {
+  const listener = listensSeen();
+  const deps = { clock: new FakeClock(), methods: echoMethods() };
+  const server = await serveUnary(deps, { port: 0, host: '127.0.0.1' });
+  stack.defer(() => server.close());
+  expect(listener().address()).toMatchObject({ address: '127.0.0.1' });
+});
+
 it('given a place where no socket can be, then listening is refused', async () => {
   const deps = { clock: new FakeClock(), methods: echoMethods() };
   await expect(serveUnary(deps, '/dev/null/a.sock')).rejects.toThrow('listen ENOTDIR');
@@ -222,11 +237,9 @@ it('given a server that is closed, then its connections are closed, and there ar
 });
 
 it('given a connection that cannot be accepted, then the next one is served', async () => {
-  const listens = vi.spyOn(Server.prototype, 'listen');
+  const listener = listensSeen();
   const { shakenHands } = await served();
-  const listener = listens.mock.contexts[0] as Server;
-  listens.mockRestore();
-  listener.emit('error', new Error('accept EMFILE'));
+  listener().emit('error', new Error('accept EMFILE'));
   const peer = await shakenHands();
   ask(peer, 1);
   expect(await answersOf(peer)).toEqual(answered(1));
