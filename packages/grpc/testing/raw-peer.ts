@@ -25,14 +25,13 @@ export function rawPeer(socket: Socket, role: 'client' | 'server'): RawPeer {
   const seen: string[] = [];
   const looks = new Set<() => void>();
   const over = Promise.withResolvers<void>();
-  const reader = createFrameReader(largestFrame);
-  const headers = createHeaderDecoder();
+  const lines = frameLines();
   let prefaceBytes = role === 'server' ? prefaceText.length : 0;
   socket.on('error', () => undefined);
   socket.on('data', (chunk: Buffer) => {
     const bytes = chunk.subarray(prefaceBytes);
     prefaceBytes = Math.max(prefaceBytes - chunk.length, 0);
-    for (const frame of reader.read(bytes)) seen.push(lineOf(frame, headers.decode));
+    seen.push(...lines(bytes));
     for (const look of looks) look();
   });
   socket.on('close', () => {
@@ -61,6 +60,13 @@ export function rawPeer(socket: Socket, role: 'client' | 'server'): RawPeer {
 
 /** A peer may have allowed it. */
 const largestFrame = 2 ** 24 - 1;
+
+/** Turns what one end sends into lines, one for each frame. */
+export function frameLines(): (bytes: Buffer) => readonly string[] {
+  const reader = createFrameReader(largestFrame);
+  const { decode } = createHeaderDecoder();
+  return (bytes) => Array.from(reader.read(bytes), (frame) => lineOf(frame, decode));
+}
 
 const names = new Map<number, string>(Object.entries(frameTypes).map(([name, type]) => [type, name]));
 

@@ -46,14 +46,14 @@ async function connected(...set: readonly (readonly [id: number, value: number])
   const peer = await server.accepted();
   peer.write(settings(...set));
   const result = await connecting;
-  if (result.kind === 'failed') throw new Error(result.reason);
+  if (result.kind !== 'connected') throw new Error(result.reason);
   const { connection } = result;
   stack.defer(() => connection.close());
   const call = (value = 'a') => {
-    const done = Promise.withResolvers<string>();
+    const done = Promise.withResolvers<CallOutcome>();
     const request = echoCodec.request.encode({ text: value });
-    const { cancel } = connection.call({ method: echoPath, request, timeoutMs: 1000 }, (o) => done.resolve(textOf(o)));
-    return { outcome: done.promise, cancel };
+    const { cancel } = connection.call({ method: echoPath, request, timeoutMs: 1000 }, done.resolve);
+    return { outcome: done.promise.then(textOf), cancel };
   };
   return { clock, server, peer, connection, call };
 }
@@ -61,6 +61,7 @@ async function connected(...set: readonly (readonly [id: number, value: number])
 /** `a message` or `Code: why`. */
 function textOf(outcome: CallOutcome): string {
   if (outcome.kind === 'failed') return `${outcome.status.code}: ${outcome.status.detail}`;
+  expect(outcome.kind).toBe('answered');
   return (echoCodec.response.decode(outcome.message) as { readonly text: string }).text;
 }
 
@@ -69,11 +70,12 @@ function answer(peer: RawPeer, stream: number, value: string): void {
 }
 
 it('given an answer, then the call gets it, and the peer got the request with its deadline', async () => {
-  const { peer, call } = await connected();
+  const { peer, call, clock } = await connected();
   const { outcome } = call();
   await peer.until(/^data 1 end/);
   answer(peer, 1, 'b');
   expect(await outcome).toBe('b');
+  expect(clock.pending).toBe(0);
   expect(peer.seen.filter((line) => !line.startsWith('settings'))).toEqual([
     'headers 1 :method=POST :scheme=http :path=/test.Echo/Say :authority=localhost content-type=application/grpc te=trailers grpc-timeout=1000m',
     'data 1 end 8',
@@ -144,6 +146,15 @@ it.each([
   ['no status', [grpc], 'Internal: response without a status'],
   ['an unusual status', [[':status', '599']], 'Unknown: unexpected HTTP status code received from server: 599'],
   ['status 503', [[':status', '503']], 'Unavailable: unexpected HTTP status code received from server: 503'],
+  [
+    'status 503 and a code',
+    [
+      [':status', '503'],
+      ['grpc-status', '5'],
+      ['grpc-message', 'a'],
+    ],
+    'NotFound: a',
+  ],
   [
     'another content',
     [
@@ -222,6 +233,11 @@ it.each([
     'trailers without an end',
     [headersFrame(1, responseFields), headersFrame(1, ok)],
     'Internal: trailers without an end',
+  ],
+  [
+    'trailers without a code',
+    [headersFrame(1, responseFields), dataFrame(1, text('b')), headersFrame(1, [['x', 'y']], 'last')],
+    'Internal: server closed the stream without sending trailers',
   ],
   [
     'less content than announced',
@@ -372,6 +388,69 @@ it('given calls that wait when the connection is lost or the peer goes away, the
   }
 });
 
+it.each([0, 1])(
+  'given calls that wait at a peer that allows %i, and then ends the connection, then each of them is told so',
+  async (allowed) => {
+    const { peer, call } = await connected([ids.maxConcurrentStreams, allowed]);
+    const calls = [call(), call(), call()];
+    await roundTrip(peer);
+    peer.socket.end();
+    const closed = 'Unavailable: the connection was closed';
+    expect(await Promise.all(calls.map(({ outcome }) => outcome))).toEqual([closed, closed, closed]);
+  },
+);
+
+it('given a lost connection and a call whose outcome cancels another one, then that one has no outcome', async () => {
+  const { peer, connection } = await connected();
+  const ended: string[] = [];
+  const calls = ['1', '2'].map((name) =>
+    connection.call({ method: echoPath, request: Buffer.alloc(0), timeoutMs: 1000 }, () => {
+      ended.push(name);
+      for (const { cancel } of calls) cancel();
+    }),
+  );
+  peer.socket.end();
+  await connection.ended;
+  expect(ended).toEqual(['1']);
+});
+
+it('given a call whose outcome cancels the one that waits, then nothing is sent of that one', async () => {
+  const { peer, connection, call } = await connected([ids.maxConcurrentStreams, 1]);
+  const request = Buffer.alloc(0);
+  connection.call({ method: echoPath, request, timeoutMs: 1000 }, () => second.cancel());
+  const second = call('2');
+  await peer.until(/^data 1/);
+  answer(peer, 1, '1');
+  await roundTrip(peer);
+  expect(peer.seen.filter((line) => line.startsWith('headers')).length).toBe(1);
+});
+
+it('given a connection that is closed, then its calls are told so, and only then it has ended', async () => {
+  const { peer, connection, call } = await connected();
+  const [first, second] = [call('1'), call('2')];
+  const order: string[] = [];
+  void connection.ended.then(() => order.push('ended'));
+  await peer.until(/^data 3/);
+  answer(peer, 1, '1');
+  order.push(await first.outcome);
+  connection.close();
+  order.push(await second.outcome);
+  await connection.ended;
+  expect(order).toEqual(['1', 'ended', 'Unavailable: grpc: the client connection is closing']);
+});
+
+it('given more calls at once than the peer reads, then the connection ends, and each of them is told so', async () => {
+  const { connection } = await connected();
+  const details: string[] = [];
+  for (let count = 0; count < 10_001; count += 1) {
+    connection.call({ method: echoPath, request: Buffer.alloc(0), timeoutMs: 1000 }, (outcome) =>
+      details.push(outcome.kind === 'failed' ? outcome.status.detail : outcome.kind),
+    );
+  }
+  await connection.ended;
+  expect(details).toEqual(Array.from({ length: 10_001 }, () => 'the peer does not read'));
+});
+
 it('given a peer that ends its half of the connection and keeps reading, then calls are Unavailable and the socket is closed', async () => {
   const { peer, call, connection } = await connected();
   const { outcome } = call();
@@ -423,6 +502,8 @@ it('given a peer that says nothing, or is not there, then the attempt fails, and
   await peer.closed;
   const absent = await connectClient({ clock, limitMs: 1000 }, { kind: 'unix', path: `${server.path}.none` });
   expect(absent).toEqual({ kind: 'failed', reason: `connect ENOENT ${server.path}.none` });
+  const refused = await connectClient({ clock, limitMs: 1000 }, { kind: 'tcp', host: '127.0.0.1', port: 1 });
+  expect(refused).toEqual({ kind: 'failed', reason: 'connect ECONNREFUSED 127.0.0.1:1' });
   await settle();
   expect([clock.pending, server.openCount()]).toEqual([0, 0]);
 });

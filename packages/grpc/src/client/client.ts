@@ -154,7 +154,10 @@ function createCalls(sessionOf: () => Session): Calls {
       };
     },
     endAll: (status) => {
-      for (const call of [...open.values(), ...waiting]) call.end(status);
+      const calls = [...open.values(), ...waiting];
+      // Otherwise the end of the first one ends those that wait, with another status.
+      waiting.clear();
+      for (const call of calls) call.end(status);
     },
     events: { ...streamEvents(open), onCapacity: proceed },
   };

@@ -96,6 +96,10 @@ it.each([
   );
 });
 
+it('given a text with a letter beyond ASCII, then it is written in Latin-1', () => {
+  expect(encodeHeaders([['x', 'ä']])).toEqual(hex('00017801e4'));
+});
+
 it.each([
   ['index 0', '80', 'no entry 0'],
   ['an index beyond both tables', 'be', 'no entry 62'],

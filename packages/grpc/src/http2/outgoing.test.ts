@@ -12,6 +12,8 @@ function recorded(): { readonly outgoing: Outgoing; readonly sent: readonly stri
   const outgoing = createOutgoing({
     onSaid: () => undefined,
     send: (type, { stream, flags = 0 }, payload) => {
+      // It would go on for ever.
+      if (payload.length === 0 && type !== frameTypes.headers) throw new Error('a frame without content');
       const what = type === frameTypes.data ? `data ${stream} ${payload.length}` : `headers ${stream}`;
       sent.push(`${what}${(flags & 1) === 0 ? '' : ' end'}`);
     },
@@ -93,6 +95,18 @@ it('given the window of the connection is used up, then every stream waits for i
   expect(sent.at(-1)).toBe('data 3 54465 end');
 });
 
+it('given one byte of room, then one byte is sent, and the last one when there is room for it', () => {
+  const { outgoing, sent } = recorded();
+  outgoing.setInitialWindow(100_000);
+  outgoing.setMaxFrame(100_000);
+  outgoing.sendHeaders(1, [], 'more');
+  outgoing.sendData(1, Buffer.alloc(65_534), 'more');
+  outgoing.sendData(1, Buffer.alloc(2), 'last');
+  expect(sent).toEqual(['headers 1', 'data 1 65534', 'data 1 1']);
+  outgoing.widen(0, 1);
+  expect(sent.at(-1)).toBe('data 1 1 end');
+});
+
 it('given a smaller initial window, then a stream that has used more waits until it is made up for', () => {
   const { outgoing, sent } = recorded();
   outgoing.setInitialWindow(20);
@@ -118,20 +132,21 @@ it('given a stream that is forgotten or never began, then nothing more of it is 
 });
 
 it.each([
-  ['the initial window', (outgoing: Outgoing) => outgoing.setInitialWindow(2 ** 31)],
-  ['the window of the connection', (outgoing: Outgoing) => outgoing.widen(0, 2 ** 31 - 1)],
-  ['the window of a stream', (outgoing: Outgoing) => outgoing.widen(1, 2 ** 31 - 1)],
+  ['the initial window', 'ProtocolViolation', (outgoing: Outgoing) => outgoing.setInitialWindow(2 ** 31)],
+  ['the window of the connection', 'ProtocolViolation', (outgoing: Outgoing) => outgoing.widen(0, 2 ** 31 - 1)],
+  ['the window of a stream', 'StreamViolation', (outgoing: Outgoing) => outgoing.widen(1, 2 ** 31 - 1)],
   [
     'the window of a stream by a new initial window',
+    'ProtocolViolation',
     (outgoing: Outgoing) => {
       outgoing.widen(1, 2 ** 31 - 1 - 65_535);
       outgoing.setInitialWindow(65_536);
     },
   ],
-])('given %s beyond 2^31-1, then the connection is at fault', (_, violate) => {
+])('given %s beyond 2^31-1, then that is a %s', (_, name, violate) => {
   const { outgoing } = recorded();
   outgoing.sendHeaders(1, [], 'more');
-  expect(() => violate(outgoing)).toThrow('window too large');
+  expect(() => violate(outgoing)).toThrow(expect.objectContaining({ name, message: 'window too large', code: 3 }));
 });
 
 it('given a stream that has said its last, then room for it is no matter, however much', () => {

@@ -128,7 +128,7 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
       events.onReady();
     }
     outgoing.flush();
-    events.onCapacity();
+    offerCapacity();
   }
 
   function takeBlock(block: HeaderBlock | undefined): void {
@@ -150,7 +150,8 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
     }
   }
 
-  function takeRequest({ stream: id, headers, position }: HeaderBlock): void {
+  function takeRequest(block: HeaderBlock): void {
+    const { stream: id, headers } = block;
     if (role === 'client' || id % 2 === 0) throw new ProtocolViolation('a stream that the peer may not begin');
     if (streams.count() >= maxConcurrentStreams) {
       streams.refuse(id);
@@ -164,7 +165,7 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
     }
     stream.announced = contentLengthOf(headers);
     outgoing.begin(id);
-    deliverHeaders(stream, { stream: id, headers, position });
+    deliverHeaders(stream, block);
   }
 
   /** Takes a response, or trailers of either role. */
@@ -246,11 +247,17 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
     phase = 'goingAway';
     const last = payload.readUInt32BE(0) & 0x7fff_ffff;
     for (const stream of streams.ids().filter((id) => id > last)) {
+      // The listener of one before may have reset it, or closed the connection.
+      if (streams.get(stream) === undefined) continue;
       outgoing.forget(stream);
       streams.end(stream, 'cut');
       events.onReset(stream, { code: errorCodes.refusedStream, reason: 'the driver is going away' });
     }
-    events.onCapacity();
+    offerCapacity();
+  }
+
+  function offerCapacity(): void {
+    if (!isClosed()) events.onCapacity();
   }
 
   socket.on('data', receive);

@@ -33,7 +33,7 @@ it.each<readonly [Role, Pairs, object]>([
     { maxConcurrentStreams: 7, initialWindow: 2, maxFrame: 3 },
   ],
 ])('given a %s whose peer sets %j, then it reads %j', (role, pairs, expected) => {
-  expect(readSettings(payload(pairs), role)).toEqual(expected);
+  expect(readSettings(payload(pairs), role)).toStrictEqual(expected);
 });
 
 it.each<readonly [Role, Pairs, number, string]>([

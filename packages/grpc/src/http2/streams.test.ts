@@ -10,7 +10,7 @@ it('given a client, then its streams have the odd numbers, and those that it has
   expect(statesOf(streams, 1, 2, 3)).toBe('idle idle idle');
   expect([streams.begin(), streams.begin(), streams.count(), streams.ids()]).toEqual([1, 3, 2, [1, 3]]);
   expect(statesOf(streams, 1, 2, 3, 4, 5)).toBe('open idle open idle idle');
-  expect(streams.get(1)).toEqual({
+  expect(streams.get(1)).toStrictEqual({
     id: 1,
     peer: 'beforeHeaders',
     isSaid: false,

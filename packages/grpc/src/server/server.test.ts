@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The server at a peer that a test plays frame by frame, over a real socket, in virtual time. */
+import { Server } from 'node:net';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
-import { afterEach, describe, expect, it } from 'vitest';
-import { echoCodec, echoMethods, echoPath } from '../../testing/echo.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { type Text, echoCodec, echoMethods, echoPath } from '../../testing/echo.ts';
 import {
   type RawPeer,
   dataFrame,
@@ -47,7 +48,7 @@ async function served(methods = echoMethods()) {
     await peer.until('settings ack');
     return peer;
   };
-  return { clock, server, connect, shakenHands };
+  return { clock, server, path, connect, shakenHands };
 }
 
 /** What came after the settings, once everything that was sent has been dealt with. */
@@ -195,6 +196,53 @@ describe('a stream that is wrong ends, and the next one is served', () => {
     ask(peer, 3);
     await peer.until('headers 3 end grpc-status=0');
   });
+});
+
+it('given a request with another method than POST, then no handler is called', async () => {
+  const handle = vi.fn((given: Text) => given);
+  const { shakenHands } = await served(echoMethods(handle));
+  const peer = await shakenHands();
+  peer.write(headersFrame(1, [[':method', 'PUT'], ...request.slice(1)]), dataFrame(1, text('a'), 'last'));
+  expect(await answersOf(peer)).toEqual(['headers 1 end :status=405']);
+  expect(handle).not.toHaveBeenCalled();
+});
+
+/** Sees the next server that listens. */
+function listensSeen(): () => Server {
+  const listen = vi.spyOn(Server.prototype, 'listen');
+  stack.defer(() => listen.mockRestore());
+  return () => listen.mock.contexts[0] as Server;
+}
+
+it('given a port, then the server listens on it when it is returned', async () => {
+  const listener = listensSeen();
+  const deps = { clock: new FakeClock(), methods: echoMethods() };
+  const server = await serveUnary(deps, { port: 0, host: '127.0.0.1' });
+  stack.defer(() => server.close());
+  expect(listener().address()).toMatchObject({ address: '127.0.0.1' });
+});
+
+it('given a place where no socket can be, then listening is refused', async () => {
+  const deps = { clock: new FakeClock(), methods: echoMethods() };
+  await expect(serveUnary(deps, '/dev/null/a.sock')).rejects.toThrow('listen ENOTDIR');
+});
+
+it('given a server that is closed, then its connections are closed, and there are no new ones', async () => {
+  const { server, path, shakenHands, clock } = await served();
+  const peer = await shakenHands();
+  server.close();
+  await peer.closed;
+  await expect(rawClient(path)).rejects.toThrow('connect ENOENT');
+  expect(clock.pending).toBe(0);
+});
+
+it('given a connection that cannot be accepted, then the next one is served', async () => {
+  const listener = listensSeen();
+  const { shakenHands } = await served();
+  listener().emit('error', new Error('accept EMFILE'));
+  const peer = await shakenHands();
+  ask(peer, 1);
+  expect(await answersOf(peer)).toEqual(answered(1));
 });
 
 it('given a peer that opens the window of a stream before the answer, then the answer comes', async () => {
