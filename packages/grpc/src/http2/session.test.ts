@@ -170,7 +170,7 @@ describe('a connection that is wrong', () => {
       '0 code 1',
     ],
   ])(
-    'given %s at a %s, then the peer is told, the connection is closed, and what comes behind is not read',
+    'given %s at a %s, then the peer gets GOAWAY, the connection is closed, and what comes behind is not read',
     (...[, role, frames, reason, code]) => {
       const { on } = connected(role);
       expect(on(...frames, ping(7), headersFrame(9, request)).slice(-3)).toEqual([
@@ -181,7 +181,7 @@ describe('a connection that is wrong', () => {
     },
   );
 
-  it('given another frame before the settings, then the peer is told in a GOAWAY frame without flags', () => {
+  it('given another frame before the settings, then the peer gets GOAWAY without flags', () => {
     const { on, written } = opened('server');
     expect(on(preface, ping(7))).toEqual(['> goAway 0 code 1', 'destroyed', 'closed: settings must come first']);
     expect(written.at(-1)).toEqual(Buffer.from('0000080700000000000000000000000001', 'hex'));
@@ -351,7 +351,7 @@ describe('the end', () => {
     expect([more, on(ping(7)), session.begin(), session.isGoingAway()]).toEqual([[], [], undefined, true]);
   });
 
-  it('given a listener that closes and throws, then the peer is told nothing, and the frames behind are not read', () => {
+  it('given a listener that closes and throws, then the peer gets nothing, and the frames behind are not read', () => {
     const { on } = connected('server', settings(), {
       onHeaders: ({ close }) => {
         close('enough');
