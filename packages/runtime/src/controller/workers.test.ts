@@ -145,6 +145,21 @@ describe('outcomes', () => {
   });
 });
 
+it('given a description of keys and no listener for outcomes, then a defect is logged with the facts of its key', async () => {
+  const clock = new FakeClock();
+  const queue = createWorkQueue<string>({ clock }, { rateLimiter: itemExponential({ baseMs: 1000, maxMs: 1000 }) });
+  const logger = recordingLogger();
+  const stop = new AbortController();
+  const describeKey = (key: string) => ({ volume: `volume ${key}` });
+  const reconcile = () => Promise.reject(new Error('defect'));
+  const running = runWorkers({ queue, reconcile, workers: 1, logger, describe: describeKey }, stop.signal);
+  queue.add('a');
+  await settle();
+  stop.abort(new OrderlyStop());
+  await running;
+  expect(logger.lines.map(({ facts }) => facts)).toEqual([{ key: 'a', volume: 'volume a', failures: 1 }]);
+});
+
 describe('concurrency', () => {
   it('[runtime#123] given a reconcile that never settles, then its slot stays taken and visible, and other keys go on', async () => {
     const { clock, queue, runs, metrics } = aFixture({
