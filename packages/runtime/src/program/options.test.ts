@@ -1,31 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { EventEmitter } from 'node:events';
-import fs from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
 import { hostname } from 'node:os';
-import { expect, it, onTestFinished, vi } from 'vitest';
-import { FakeClock, memoryFiles, recordingLogger, seededRandom } from '../../testing/index.ts';
+import { expect, it } from 'vitest';
+import { FakeClock, memoryFiles, recordedStderr, recordingLogger, seededRandom } from '../../testing/index.ts';
 import { createInformerFactory, type InformerFactory } from '../informer/factory.ts';
 import { createRegistry } from '../metrics/registry.ts';
 import { type ProgramParts, partsOf } from './options.ts';
 
 const program = { name: 'labels', loops: [] };
-
-/** What is written to stderr from now on, which is not shown. */
-function stderr(): () => string {
-  let text = '';
-  vi.spyOn(fs, 'writeSync').mockImplementation((_fd: number, chunk: unknown) => {
-    text += Buffer.from(chunk as Uint8Array).toString();
-    return (chunk as Uint8Array).length;
-  });
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    vi.restoreAllMocks();
-    syncBuiltinESMExports();
-    for (const stream of [process.stdout, process.stderr] as EventEmitter[]) stream.removeAllListeners('error');
-  });
-  return () => text;
-}
 
 it('given parts, then each is used, and their log needs no flush', async () => {
   const given: Omit<ProgramParts, 'elect'> = {
@@ -47,7 +28,6 @@ it('given parts, then each is used, and their log needs no flush', async () => {
 });
 
 it('given no parts, then they are those of this machine and this process', async () => {
-  stderr();
   const { clock, random, env, files, hostName, process: port, metrics, createInformers } = partsOf(program);
   const [earliestMs, nowMs] = [Date.now() - 60_000, clock.nowMs()];
   expect(nowMs).toBeGreaterThan(earliestMs);
@@ -64,11 +44,11 @@ it.each([
 ])(
   'given the verbosity $verbosity and no log, then stderr has lines up to level $shown as klog writes them',
   async ({ verbosity, shown }) => {
-    const written = stderr();
+    using stderr = recordedStderr();
     const { logger, logWriter } = partsOf(verbosity === undefined ? program : { ...program, verbosity });
     for (const level of [shown, shown + 1]) logger.info(level, `level ${level}`);
     await logWriter.flush();
     const line = String.raw`^I\d{4} \d\d:\d\d:\d\d\.\d{6} +${process.pid} labels:0\] "level ${shown}"\n$`;
-    expect(written()).toMatch(new RegExp(line));
+    expect(stderr.text()).toMatch(new RegExp(line));
   },
 );

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Whole programs of one loop that labels PersistentVolumes, over an API server in memory and in virtual time. */
-import fs from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   createFakeApiServer,
   FakeClock,
   freePort,
   memoryFiles,
+  recordedStderr,
   recordingLogger,
   seededRandom,
   startTestServer,
@@ -18,6 +17,7 @@ import type { KubeObject, Lease, PersistentVolume } from '../api/objects.ts';
 import { type ApiClientOptions, createApiClient } from '../api/create-client.ts';
 import { leases, persistentVolumes } from '../api/resource.ts';
 import { userAgent } from '../api/user-agent.ts';
+import { systemClock } from '../clock/system-clock.ts';
 import { done } from '../controller/reconcile.ts';
 import { type Transport, TransportError } from '../api/transport.ts';
 import { openGate } from '../controller/start-gate.ts';
@@ -275,20 +275,17 @@ describe('a program around loops', () => {
   );
 
   it('given no log, then stderr has the last line before the process exits', async () => {
-    let written = '';
+    using stderr = recordedStderr();
     const exits: string[] = [];
-    vi.spyOn(fs, 'writeSync').mockImplementation((_fd: number, chunk: unknown) => {
-      written += Buffer.from(chunk as Uint8Array).toString();
-      return (chunk as Uint8Array).length;
-    });
-    syncBuiltinESMExports();
-    onTestFinished(() => {
-      vi.restoreAllMocks();
-      syncBuiltinESMExports();
-    });
-    const exit = (code: number): void => void exits.push(`${code} after ${written}`);
+    const exit = (code: number): void => void exits.push(`${code} after ${stderr.text()}`);
     const port = { onSignal: () => undefined, onCrash: () => undefined, exit };
-    const { ended } = aProgram({ lease: undefined, loops: [], logger: undefined as never, process: port });
+    const { ended } = aProgram({
+      lease: undefined,
+      loops: [],
+      clock: systemClock(),
+      logger: undefined as never,
+      process: port,
+    });
     await ended;
     expect(exits).toEqual([expect.stringMatching(/^1 after [^]*"Stopped leading" [^]*result="stopped"\n$/)]);
   });
