@@ -9,7 +9,12 @@ describe('withDeadline', () => {
     const clock = new FakeClock();
     const outcome = withDeadline(clock, { ms: 1000 }, (signal) => clock.sleep(5000, signal)).catch((e: unknown) => e);
     await clock.advance(1000);
-    expect(await outcome).toEqual(new DeadlineError(1000));
+    expect(await outcome).toBeInstanceOf(DeadlineError);
+    expect(await outcome).toMatchObject({
+      name: 'DeadlineError',
+      message: 'deadline of 1000 ms exceeded',
+      afterMs: 1000,
+    });
     expect(clock.pending).toBe(0);
   });
 
@@ -46,26 +51,40 @@ describe('withDeadline', () => {
     );
     expect(seen).toBe(1500);
   });
+
+  it('given a signal that is linked to one with a deadline, then it carries the deadline; given none, then none is known', async () => {
+    const plain = new AbortController().signal;
+    const seen = await withDeadline(new FakeClock(), { ms: 1000 }, async (timed) =>
+      [[plain, timed], [plain], [undefined]].map((parents) => deadlineOf(linkSignals(parents).signal)),
+    );
+    expect(seen).toEqual([1000, undefined, undefined]);
+  });
 });
 
 describe('linkSignals', () => {
   it('given several parents, when one aborts, then the others lose their listener', () => {
     const [a, b] = [new AbortController(), new AbortController()];
     const linked = linkSignals([a.signal, undefined, b.signal]);
+    const listeners: number[] = [];
+    linked.signal.addEventListener('abort', () => {
+      listeners.push(...[a, b].map(({ signal }) => getEventListeners(signal, 'abort').length));
+    });
     b.abort('b');
     expect(linked.signal.reason).toBe('b');
-    expect(getEventListeners(a.signal, 'abort')).toHaveLength(0);
+    expect(listeners).toEqual([0, 0]);
   });
 
-  it('given a parent that is already aborted, then so is the child', () => {
-    expect(linkSignals([AbortSignal.abort('gone')]).signal.reason).toBe('gone');
+  it('given a parent that is already aborted, then so is the child, and it follows no other parent', () => {
+    const parent = new AbortController();
+    expect(linkSignals([AbortSignal.abort('gone'), parent.signal]).signal.reason).toBe('gone');
+    expect(getEventListeners(parent.signal, 'abort')).toHaveLength(0);
   });
 
   it('given a disposed link, then the child is aborted and the parents are free', () => {
     const parent = new AbortController();
     const linked = linkSignals([parent.signal]);
     linked[Symbol.dispose]();
-    expect(linked.signal.aborted).toBe(true);
+    expect(linked.signal.reason).toMatchObject({ name: 'AbortError', message: 'the call has ended' });
     expect(getEventListeners(parent.signal, 'abort')).toHaveLength(0);
   });
 

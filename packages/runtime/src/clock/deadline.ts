@@ -83,7 +83,7 @@ class Linked implements LinkedSignal {
   }
 
   follow(parent: AbortSignal): void {
-    parent.addEventListener('abort', this, { once: true });
+    parent.addEventListener('abort', this);
     this.#parents.push(parent);
   }
 

@@ -50,3 +50,20 @@ it('[runtime#173] given a stop while waiting for caches, then it ends without st
   await running;
   expect(started).toBe(false);
 });
+
+it.each([
+  { when: 'an informer that will not be synced', synced: false, isStopped: false },
+  { when: 'a stop in the moment in which the caches are synced', synced: true, isStopped: true },
+])('given $when, then no work is started', async ({ synced, isStopped }) => {
+  const stop = new AbortController();
+  if (isStopped) stop.abort(new OrderlyStop());
+  let started = false;
+  await runWhenSynced(
+    { logger: recordingLogger(), informers: [{ whenSynced: async () => synced }] },
+    async () => {
+      started = true;
+    },
+    stop.signal,
+  );
+  expect(started).toBe(false);
+});

@@ -6,8 +6,17 @@ import { OrderlyStop } from '../process/orderly-stop.ts';
 import { createWorkQueue } from '../workqueue/create-work-queue.ts';
 import { createWorkQueueMetrics } from '../workqueue/queue-metrics.ts';
 import { itemExponential } from '../workqueue/rate-limiters.ts';
-import { done, dropped, requeueAfter, retry, type Outcome, type Reconcile } from './reconcile.ts';
-import type { StartGate } from './start-gate.ts';
+import {
+  done,
+  dropped,
+  postpone,
+  requeueAfter,
+  retry,
+  retryWithin,
+  type Outcome,
+  type Reconcile,
+} from './reconcile.ts';
+import { openGate, type StartGate } from './start-gate.ts';
 import { runWorkers } from './workers.ts';
 
 interface FixtureOptions {
@@ -72,6 +81,25 @@ describe('outcomes', () => {
     expect([queue.numRequeues('a'), clock.pending]).toEqual([0, 0]);
   });
 
+  it('given a failure or a postponement, then it is logged with the failures so far, and the key runs again, at the latest when its outcome says', async () => {
+    const cause = new Error('no');
+    const script = [retry(cause), postpone('no slot'), retryWithin(500, cause), retryWithin(60_000, cause)];
+    const { clock, runs, logger, outcomes, queue } = aFixture({ reconcile: async () => script.shift() ?? done });
+    queue.add('a');
+    await clock.advance(60_000);
+    expect(runs).toEqual(['a@0', 'a@1000', 'a@3000', 'a@3500', 'a@11500']);
+    expect(outcomes).toEqual(['retry', 'postpone', 'retry', 'retry', 'done']);
+    const message = 'Reconcile failed, will retry';
+    const failed = (failures: number) => ({ kind: 'error', message, facts: { key: 'a', failures }, error: cause });
+    const facts = { key: 'a', failures: 2, reason: 'no slot' };
+    expect(logger.lines).toEqual([
+      failed(1),
+      { kind: 'info', level: 2, message: `${message}: postponed`, facts },
+      failed(3),
+      failed(4),
+    ]);
+  });
+
   it.each([
     [
       'throws synchronously',
@@ -115,6 +143,21 @@ describe('outcomes', () => {
     await clock.advance(2000);
     expect([queue.numRequeues('a'), queue.length, clock.pending]).toEqual([0, 0, 0]);
   });
+});
+
+it('given a description of keys and no listener for outcomes, then a defect is logged with the facts of its key', async () => {
+  const clock = new FakeClock();
+  const queue = createWorkQueue<string>({ clock }, { rateLimiter: itemExponential({ baseMs: 1000, maxMs: 1000 }) });
+  const logger = recordingLogger();
+  const stop = new AbortController();
+  const describeKey = (key: string) => ({ volume: `volume ${key}` });
+  const reconcile = () => Promise.reject(new Error('defect'));
+  const running = runWorkers({ queue, reconcile, workers: 1, logger, describe: describeKey }, stop.signal);
+  queue.add('a');
+  await settle();
+  stop.abort(new OrderlyStop());
+  await running;
+  expect(logger.lines.map(({ facts }) => facts)).toEqual([{ key: 'a', volume: 'volume a', failures: 1 }]);
 });
 
 describe('concurrency', () => {
@@ -167,7 +210,7 @@ describe('stopping', () => {
     expect([signals.get('a')?.aborted, hasEnded()]).toEqual([false, false]);
     end('a');
     await running;
-    expect(runs).toEqual(['a@0']);
+    expect([runs, queue.length]).toEqual([['a@0'], 1]);
     expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
   });
 
@@ -237,7 +280,19 @@ describe('stopping', () => {
       return done;
     };
     await runWorkers({ queue, reconcile, workers: 1, logger: recordingLogger() }, AbortSignal.abort(new OrderlyStop()));
-    expect(runs).toEqual([]);
+    queue.add('b');
+    expect([runs, queue.length]).toEqual([[], 1]);
+  });
+
+  it('given a queue that fails, then its failure is thrown, and nothing is left on the signal', async () => {
+    const broken = new Error('broken');
+    const limiter = itemExponential({ baseMs: 1, maxMs: 1 });
+    const queue = createWorkQueue<string>({ clock: new FakeClock() }, { rateLimiter: limiter });
+    queue.get = () => Promise.reject(broken);
+    const { signal } = new AbortController();
+    const running = runWorkers({ queue, reconcile: async () => done, workers: 1, logger: recordingLogger() }, signal);
+    await expect(running).rejects.toBe(broken);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 });
 
@@ -284,5 +339,27 @@ describe('gate', () => {
     stop.abort(new Error('lost'));
     await running;
     expect(runs).toEqual([]);
+  });
+
+  it('given a closed gate and a key that is added in the moment of the stop, then nothing starts, and it ends at once', async () => {
+    const { gate } = aGate();
+    const { queue, runs, stop, running } = aFixture({ reconcile: async () => done, gate });
+    await settle();
+    queue.add('a');
+    stop.abort(new OrderlyStop());
+    await running;
+    expect(runs).toEqual([]);
+  });
+
+  it('given an open gate, then no key waits for it to open', async () => {
+    const gate: StartGate = { open: true, whenOpen: () => new Promise(() => undefined) };
+    const { queue, runs } = aFixture({ reconcile: async () => done, gate });
+    queue.add('a');
+    await settle();
+    expect(runs).toEqual(['a@0']);
+  });
+
+  it('given work that is not under a lease, then its gate is open', () => {
+    expect(openGate.open).toBe(true);
   });
 });

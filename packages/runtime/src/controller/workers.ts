@@ -15,6 +15,7 @@
  *
  * Not here: timeouts of operations (reconcile derives its own signals), waiting for caches (run-when-synced.ts).
  */
+import { once } from 'node:events';
 import PQueue from 'p-queue';
 import type { Facts, Logger } from '../log/logger.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
@@ -57,11 +58,11 @@ export async function runWorkers<Key extends string>(options: WorkersOptions<Key
     stop();
     return;
   }
-  signal.addEventListener('abort', stop, { once: true });
+  signal.addEventListener('abort', stop);
   const pool = new PQueue({ concurrency: workers });
   try {
     for (;;) {
-      if (pool.pending >= workers) await nextFreeSlot(pool);
+      if (pool.pending >= workers) await once(pool, 'next');
       const first = await takeKey(queue, signal);
       if (first === undefined) break;
       void pool.add(() => work(first));
@@ -100,12 +101,6 @@ async function takeKey<Key extends string>(queue: WorkQueue<Key>, signal: AbortS
     if (signal.aborted) return undefined;
     throw error;
   }
-}
-
-function nextFreeSlot(pool: PQueue): Promise<unknown> {
-  return new Promise((resolve) => {
-    pool.addEventListener('next', resolve, { once: true });
-  });
 }
 
 interface Run<Key> {

@@ -114,6 +114,13 @@ it('given an aborted signal, then nothing is sent', async () => {
   expect(setup.server.writes()).toEqual([]);
 });
 
+it.each([{}, { metadata: {} }])('given an object without a name, %o, then nothing is sent', async (object) => {
+  const setup = createSetup<PersistentVolume>();
+  const target = { resource: persistentVolumes, object, finalizer };
+  await expect(addFinalizer(setup, target)).rejects.toThrow('the name of a PersistentVolume must not be empty');
+  expect(setup.server.writes()).toEqual([]);
+});
+
 it.each([
   { change: 'added', write: addFinalizer, before: ['a.io/b'], after: ['a.io/b', finalizer] },
   { change: 'removed', write: removeFinalizer, before: [finalizer, 'a.io/b'], after: ['a.io/b'] },

@@ -53,7 +53,7 @@ describe('the table', () => {
       { next: { ...grown, idleSamples: 2 }, action: 'nothing' },
     ],
     [
-      { ...grown, idleSamples: 2 },
+      { ...grown, idleSamples: 2, workedMs: 500 },
       { busy: 0.01, mib: 90 },
       { next: small, action: 'collect' },
     ],
@@ -99,8 +99,9 @@ describe('the table', () => {
 
 describe('keepHeapSmall', () => {
   /** Records the actions on the heap with their second. A collection takes `pauseMs` and leaves `heldMib`. */
-  function aHeap() {
+  function aHeap({ busyBefore }: { readonly busyBefore?: number } = {}) {
     const clock = new FakeClock();
+    let unmeasured = busyBefore;
     const actions: string[] = [];
     const heap = { busy: 0, mib: 16, heldMib: 20, pauseMs: 40 };
     let pausedMs = 0;
@@ -113,7 +114,11 @@ describe('keepHeapSmall', () => {
         monotonicMs: () => clock.monotonicMs() + pausedMs,
       },
       heap: {
-        busyShare: () => heap.busy,
+        busyShare: () => {
+          const share = unmeasured ?? heap.busy;
+          unmeasured = undefined;
+          return share;
+        },
         committedBytes: () => heap.mib * MiB,
         growYoungGeneration: () => actions.push(`grow@${clock.monotonicMs()}`),
         collect: () => {
@@ -143,6 +148,36 @@ describe('keepHeapSmall', () => {
     expect(actions).toEqual(['collect@3000']);
   });
 
+  it.each([
+    { busy: 0.6, growsAt: 1000 },
+    { busy: 0.599, growsAt: 2000 },
+  ])(
+    'given a start that works $busy of each second, then the young generation is grown after $growsAt ms',
+    async (row) => {
+      const { clock, actions, heap } = aHeap();
+      heap.busy = row.busy;
+      await clock.advance(10_000);
+      expect(actions).toEqual([`grow@${row.growsAt}`]);
+    },
+  );
+
+  it.each([
+    { mib: 8, expected: ['collect@3000'] },
+    { mib: 7.9, expected: [] },
+  ])('given a start that left $mib MiB, when the process is idle, then $expected', async ({ mib, expected }) => {
+    const { clock, actions, heap } = aHeap();
+    [heap.mib, heap.heldMib] = [mib, mib];
+    await clock.advance(10_000);
+    expect(actions).toEqual(expected);
+  });
+
+  it('given a process that was busy before, then only its work from now on counts', async () => {
+    const { clock, actions, heap } = aHeap({ busyBefore: 1 });
+    heap.busy = 0.5;
+    await clock.advance(1_000);
+    expect(actions).toEqual([]);
+  });
+
   it('given a heap of which everything is in use, when the process is idle, then the heap is collected again only after it grew by a quarter', async () => {
     const { clock, actions, heap } = aHeap();
     [heap.mib, heap.heldMib] = [100, 100];
@@ -159,10 +194,12 @@ describe('keepHeapSmall', () => {
     const { clock, actions, heap } = aHeap();
     heap.mib = 1000;
     await clock.advance(600_000);
+    heap.mib = 129;
+    await clock.advance(10_000);
     expect(actions).toEqual([]);
     heap.mib = 128;
     await clock.advance(10_000);
-    expect(actions).toEqual(['collect@601000']);
+    expect(actions).toEqual(['collect@611000']);
   });
 
   it('given a collection that took more than a second, then only heaps of half that size are collected', async () => {

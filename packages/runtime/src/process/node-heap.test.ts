@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Runs V8 in a process of its own, to see whether the Node.js in use still follows the flags. */
+/** Runs V8 in a process of its own, to see whether the Node.js in use still follows the flags; then what V8 is asked for. */
 import { execFile } from 'node:child_process';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
+import v8 from 'node:v8';
+import vm from 'node:vm';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { nodeHeap, youngBytes } from './node-heap.ts';
 
+const MiB = 2 ** 20;
 const program = `
   import { getHeapStatistics } from 'node:v8';
   import { nodeHeap, youngBytes } from ${JSON.stringify(join(import.meta.dirname, 'node-heap.ts'))};
@@ -39,7 +45,6 @@ const program = `
 it('given the Node.js in use, when the young generation is held at its size, grown and collected, then its size follows', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
   const sizes = JSON.parse(stdout) as Readonly<Record<string, number>>;
-  const MiB = 2 ** 20;
   const { held = NaN, grown = NaN, heldGrown, young, before = NaN, after = NaN } = sizes;
   // On a busy machine V8 may have grown by one step before it is held, so that fewer steps are left. Without the flag it grows to 64 MiB.
   expect(held).toBeLessThanOrEqual(8 * MiB);
@@ -51,4 +56,78 @@ it('given the Node.js in use, when the young generation is held at its size, gro
   expect(sizes['collectorIsHidden']).toBe(true);
   expect(after - sizes['used']!).toBeLessThan(4 * MiB);
   expect(sizes['busy']).toBeGreaterThan(0);
+});
+
+describe('what V8 is asked for', () => {
+  /** V8 that reports these sizes of its young generation, the last one again and again. `asked` has flags and collections, in order. */
+  function aV8({ youngMib }: { readonly youngMib: readonly (number | undefined)[] }) {
+    const left = youngMib.map((mib) => (mib === undefined ? [] : [{ space_name: 'new_space', space_size: mib * MiB }]));
+    const old = { space_name: 'old_space', space_size: 3 * MiB };
+    const asked: unknown[] = [];
+    vi.spyOn(v8, 'setFlagsFromString').mockImplementation((flag) => void asked.push(flag));
+    vi.spyOn(v8, 'getHeapSpaceStatistics').mockImplementation(
+      () => [old, ...((left.length > 1 ? left.shift() : left[0]) ?? [])] as v8.HeapSpaceInfo[],
+    );
+    vi.spyOn(v8, 'getHeapStatistics').mockReturnValue({ total_heap_size: 123 } as v8.HeapInfo);
+    vi.spyOn(vm, 'runInNewContext').mockImplementation((code) => {
+      asked.push(code);
+      return (options: object) => asked.push(options);
+    });
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+      syncBuiltinESMExports();
+    });
+    return asked;
+  }
+  const factor = (n: number): string => `--semi-space-growth-factor=${n}`;
+
+  it.each([
+    { youngMib: [undefined], first: 8, allocatedKib: 4000 },
+    { youngMib: [1], first: 8, allocatedKib: 4000 },
+    { youngMib: [4], first: 4, allocatedKib: 4000 },
+    { youngMib: [4, 4, 8, 16], first: 4, allocatedKib: 2000 },
+    { youngMib: [15], first: 1, allocatedKib: 4000 },
+    { youngMib: [16], first: 1, allocatedKib: 0 },
+    { youngMib: [40], first: 1, allocatedKib: 0 },
+  ])(
+    'given a young generation of $youngMib MiB, when it is grown, then it may multiply by $first meanwhile, and $allocatedKib KiB are allocated',
+    ({ youngMib, first, allocatedKib }) => {
+      const asked = aV8({ youngMib });
+      const allocate = vi.spyOn(Array, 'from');
+      nodeHeap().growYoungGeneration();
+      expect(asked).toEqual([factor(1), factor(first), factor(1)]);
+      const lengths = allocate.mock.results.map(({ value }) => (value as readonly unknown[]).length);
+      expect((lengths.reduce((sum, length) => sum + length, 0) * 8) / 1024).toBe(allocatedKib);
+    },
+  );
+
+  it('given a V8 without a young generation, then its size is 0', () => {
+    aV8({ youngMib: [undefined] });
+    expect(youngBytes()).toBe(0);
+  });
+
+  it('given a collection, then everything is collected and pages are returned, and the collector is hidden again', () => {
+    const asked = aV8({ youngMib: [1] });
+    const heap = nodeHeap();
+    expect(heap.committedBytes()).toBe(123);
+    heap.collect();
+    const options = { type: 'major', execution: 'sync', flavor: 'last-resort' };
+    expect(asked).toEqual([factor(1), '--expose-gc', 'gc', '--no-expose-gc', options]);
+  });
+
+  it('given the use of the event loop, then the busy share is that since the last call', () => {
+    aV8({ youngMib: [1] });
+    let active = 0;
+    const use = (utilization: number) => ({ active, idle: 0, utilization });
+    vi.spyOn(performance, 'eventLoopUtilization').mockImplementation((now, before) =>
+      use(now === undefined || before === undefined ? 1 : now.active - before.active),
+    );
+    const heap = nodeHeap();
+    const shares = [0.25, 1, 1.5].map((at) => {
+      active = at;
+      return heap.busyShare();
+    });
+    expect(shares).toEqual([0.25, 0.75, 0.5]);
+  });
 });

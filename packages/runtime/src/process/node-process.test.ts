@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The real port, in processes of their own. */
+/** The real port, in processes of their own, and what it asks of the process in which it is. */
 import { spawn } from 'node:child_process';
+import type { EventEmitter } from 'node:events';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { nodeProcess } from './node-process.ts';
 
 interface Ending {
   readonly code: number | null;
@@ -49,4 +51,44 @@ it('[runtime#177] given an unhandled rejection and an exception in a callback, t
   expect([rejected.code, thrown.code]).toEqual([2, 2]);
   expect(rejected.log).toMatch(/^Unhandled promise rejection Error: lost\n {4}at /);
   expect(thrown.log).toMatch(/^Uncaught exception Error: thrown\n {4}at /);
+});
+
+/** The listeners that an action adds to these events. They are taken off again. */
+function addedTo(emitter: EventEmitter, events: readonly string[], act: () => void) {
+  const before = new Set(events.flatMap((event) => emitter.listeners(event)));
+  act();
+  const added = events.flatMap((event) =>
+    emitter
+      .listeners(event)
+      .flatMap((listener) => (before.has(listener) ? [] : [{ event, call: listener as (error?: unknown) => void }])),
+  );
+  for (const { event, call } of added) emitter.off(event, call);
+  return added;
+}
+
+it.each(['stdout', 'stderr'] as const)('given a broken pipe at %s, then it is ignored', (name) => {
+  const listeners = addedTo(process[name], ['error'], nodeProcess);
+  expect(listeners.map(({ call }) => call(new Error('EPIPE')))).toEqual([undefined]);
+});
+
+it('given signals, crashes and an exit, then each is the one of this process', () => {
+  const port = nodeProcess();
+  const seen: unknown[] = [];
+  const events = ['SIGTERM', 'SIGINT', 'uncaughtException', 'unhandledRejection'];
+  const listeners = addedTo(process, events, () => {
+    port.onSignal('SIGTERM', () => seen.push('SIGTERM'));
+    port.onSignal('SIGINT', () => seen.push('SIGINT'));
+    port.onCrash((error, origin) => seen.push({ error, origin }));
+  });
+  for (const { event, call } of listeners) call(`the error of ${event}`);
+  const exit = vi.spyOn(process, 'exit').mockImplementation((code) => seen.push(`exit ${code}`) as never);
+  port.exit(7);
+  exit.mockRestore();
+  expect(seen).toEqual([
+    'SIGTERM',
+    'SIGINT',
+    { error: 'the error of uncaughtException', origin: 'uncaughtException' },
+    { error: 'the error of unhandledRejection', origin: 'unhandledRejection' },
+    'exit 7',
+  ]);
 });

@@ -63,7 +63,6 @@ describe('the table', () => {
     [{ kind: 'running', onSignal: 'drain' }, { kind: 'signal', name: 'SIGINT' }, 'draining'],
     [draining, { kind: 'signal', name: 'SIGTERM' }, 'exiting, exit 1'],
     [draining, { kind: 'drainTimeout' }, 'exiting, exit 1'],
-    [draining, { kind: 'configured', onSignal: 'exit' }, 'draining'],
     [running, { kind: 'ended', code: 0 }, 'exiting, exit 0'],
     [draining, { kind: 'failed', error: 'e' }, 'exiting, exit 1'],
     [draining, { kind: 'crashed', error: 'e', origin: 'uncaughtException' }, 'exiting, exit 2'],
@@ -74,18 +73,25 @@ describe('the table', () => {
     const exits = effects.flatMap((effect) => (effect.kind === 'exit' ? [`exit ${effect.code}`] : []));
     expect([after.kind, ...exits].join(', ')).toBe(next);
   });
+
+  it.each<readonly [ShutdownState, ShutdownState]>([
+    [running, { kind: 'running', onSignal: 'drain' }],
+    [draining, draining],
+  ])('given %o and a program that wants to be drained, then %o', (state, next) => {
+    expect(shutdownStep(state, { kind: 'configured', onSignal: 'drain' })).toEqual({ state: next, effects: [] });
+  });
 });
 
 describe('runProcess', () => {
   it('given a signal and no drain, then logs are flushed and the process exits as if the signal had killed it', async () => {
     const flushed: string[] = [];
     const flushLogs = async () => void flushed.push('logs');
-    const { kill, exits, running } = aProcess(({ configure }) => {
-      configure({ flushLogs });
+    const { kill, exits } = aProcess(({ configure }) => {
+      configure({ flushLogs, onSignal: 'exit' });
       return new Promise(() => undefined);
     });
     kill('SIGINT');
-    await running;
+    await settle();
     expect([flushed, exits]).toEqual([['logs'], ['130@0']]);
   });
 
@@ -101,9 +107,15 @@ describe('runProcess', () => {
 
   it('given a signal and a drain, then the program ends in order, and its code is that of the process', async () => {
     const clock = new FakeClock();
-    const { kill, exits, logger } = aProcess(lasting(20_000)(clock), clock);
+    let stop: AbortSignal | undefined;
+    const program: Program = (lifecycle) => {
+      stop = lifecycle.signal;
+      return lasting(20_000)(clock)(lifecycle);
+    };
+    const { kill, exits, logger } = aProcess(program, clock);
     await settle();
     kill();
+    expect(String(stop?.reason)).toBe('OrderlyStop: stopping');
     await clock.advance(20_000);
     expect([exits, clock.pending]).toEqual([['1@20000'], 0]);
     expect(logger.messages()).toEqual(['Received SIGTERM or SIGINT signal, shutting down controller.']);
@@ -121,25 +133,30 @@ describe('runProcess', () => {
 
   it('[runtime#172] given a second signal while draining, then the process exits with 1 at once', async () => {
     const clock = new FakeClock();
-    const { kill, exits } = aProcess(lasting(300_000)(clock), clock);
+    const { kill, exits, logger } = aProcess(lasting(300_000)(clock), clock);
     await settle();
     kill();
     await clock.advance(1000);
     kill('SIGINT');
     await settle();
     expect(exits).toEqual(['1@1000']);
+    expect(logger.messages().slice(1)).toEqual(['Received a second signal, exiting']);
   });
 
   it.each<[CrashOrigin, string]>([
     ['unhandledRejection', 'Unhandled promise rejection'],
     ['uncaughtException', 'Uncaught exception'],
   ])('[runtime#177] given an %s, then its stack is logged and the process exits with 2', async (origin, message) => {
-    const { crash, exits, logger, running } = aProcess(() => new Promise(() => undefined));
+    let stop: AbortSignal | undefined;
+    const { crash, exits, logger, running } = aProcess(({ signal }) => {
+      stop = signal;
+      return new Promise(() => undefined);
+    });
     const error = new Error('defect');
     crash(error, origin);
     crash(new Error('another'), origin);
     await running;
-    expect(exits).toEqual(['2@0']);
+    expect([exits, stop?.aborted]).toEqual([['2@0'], false]);
     expect(logger.lines).toEqual([{ kind: 'error', message, facts: {}, error }]);
   });
 
@@ -154,12 +171,21 @@ describe('runProcess', () => {
       },
     ];
     const codes: string[] = [];
+    const logged: unknown[] = [];
     for (const program of programs) {
-      const { exits, running } = aProcess(program);
+      const { exits, running, logger } = aProcess(program);
       await running;
       codes.push(...exits);
+      logged.push(...logger.lines);
     }
     expect(codes).toEqual(['0@0', '1@0', '1@0']);
+    const failed = (text: string) => ({
+      kind: 'error',
+      message: 'The program failed',
+      facts: {},
+      error: new Error(text),
+    });
+    expect(logged).toEqual([failed('x'), failed('sync')]);
   });
 
   it('given a leader that is stopped, then its work ends, the lease is released, and the process exits with 1', async () => {

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Whole programs of one loop that labels PersistentVolumes, over an API server in memory and in virtual time. */
-import { describe, expect, it } from 'vitest';
+import net from 'node:net';
+import { describe, expect, it, vi } from 'vitest';
 import {
   createFakeApiServer,
   FakeClock,
   freePort,
   memoryFiles,
+  recordedStderr,
   recordingLogger,
   seededRandom,
+  startTestServer,
   until,
 } from '../../testing/index.ts';
 import type { KubeObject, Lease, PersistentVolume } from '../api/objects.ts';
-import { createApiClient } from '../api/create-client.ts';
+import { type ApiClientOptions, createApiClient } from '../api/create-client.ts';
 import { leases, persistentVolumes } from '../api/resource.ts';
+import { userAgent } from '../api/user-agent.ts';
+import { systemClock } from '../clock/system-clock.ts';
 import { done } from '../controller/reconcile.ts';
 import { type Transport, TransportError } from '../api/transport.ts';
 import { openGate } from '../controller/start-gate.ts';
@@ -91,6 +96,7 @@ function aProgram(options: Partial<RunControllerOptions> = {}, seed: readonly Ku
       },
     };
   };
+  let hasEnded = false;
   const ended = runController({
     name: 'labels',
     loops: [labels()],
@@ -114,7 +120,7 @@ function aProgram(options: Partial<RunControllerOptions> = {}, seed: readonly Ku
     }),
     connect,
     ...options,
-  });
+  }).finally(() => (hasEnded = true));
   return {
     clock,
     server,
@@ -122,6 +128,7 @@ function aProgram(options: Partial<RunControllerOptions> = {}, seed: readonly Ku
     logger,
     exits,
     ended,
+    hasEnded: () => hasEnded,
     kill: () => signals.get('SIGTERM')?.(),
     crash: () => crash(new Error('defect'), 'unhandledRejection'),
     connections: () => ({ opened, closed }),
@@ -135,7 +142,7 @@ describe('a program around loops', () => {
   it('[runtime#191] given a lease, when the process leads and is asked to end, then it works under the lease and releases it', async () => {
     const program = aProgram();
     await program.clock.advance(1_000);
-    expect([program.seen(), program.holder()]).toEqual([['yes'], 'pod-1']);
+    expect([program.seen(), program.holder(), program.hasEnded()]).toEqual([['yes'], 'pod-1', false]);
     program.kill();
     await program.clock.advance(1_000);
     await program.ended;
@@ -216,6 +223,73 @@ describe('a program around loops', () => {
     expect(program.logger.messages()).toContain('Stopped leading');
   });
 
+  it.each([
+    { result: 'released', isStopped: true, code: 0, logged: [] },
+    { result: 'stopped', isStopped: true, code: 0, logged: [] },
+    { result: 'lost', isStopped: true, code: 1, logged: [{ result: 'lost' }] },
+    { result: 'stopped', isStopped: false, code: 1, logged: [{ result: 'stopped' }] },
+    { result: 'lost', isStopped: false, code: 1, logged: [{ result: 'lost' }] },
+  ] as const)(
+    'given an election that ends as $result, asked to end: $isStopped, then the code is $code, and the log has $logged',
+    async ({ result, isStopped, code, logged }) => {
+      const over = Promise.withResolvers<void>();
+      const program = aProgram({
+        elect: async () => {
+          await over.promise;
+          return result;
+        },
+      });
+      await program.clock.advance(10);
+      if (isStopped) program.kill();
+      over.resolve();
+      await program.ended;
+      expect(program.exits).toEqual([code]);
+      const lines = program.logger.lines.filter(({ message }) => message === 'Stopped leading');
+      expect(lines.map(({ facts }) => facts)).toEqual(logged);
+    },
+  );
+
+  it('given no lease and work that ends by itself, then the program ends with 1 and says that it stopped', async () => {
+    const program = aProgram({ lease: undefined, loops: [] });
+    await program.ended;
+    expect(program.exits).toEqual([1]);
+    expect(program.logger.lines.at(-1)).toMatchObject({ message: 'Stopped leading', facts: { result: 'stopped' } });
+  });
+
+  it.each([
+    { drainMs: undefined, endsMs: 25_000 },
+    { drainMs: 5_000, endsMs: 5_000 },
+  ])(
+    'given a reconcile that never ends and a drain of $drainMs ms, then the process exits after $endsMs ms',
+    async (row) => {
+      const { drainMs, endsMs } = row;
+      const loops = [labels(() => new Promise(() => undefined))];
+      const program = aProgram({ loops, ...(drainMs !== undefined && { drainMs }) });
+      await program.clock.advance(1_000);
+      program.kill();
+      await program.clock.advance(endsMs - 1);
+      expect(program.exits).toEqual([]);
+      await program.clock.advance(1);
+      expect(program.exits).toEqual([1]);
+    },
+  );
+
+  it('given no log, then stderr has the last line before the process exits', async () => {
+    using stderr = recordedStderr();
+    const exits: string[] = [];
+    const exit = (code: number): void => void exits.push(`${code} after ${stderr.text()}`);
+    const port = { onSignal: () => undefined, onCrash: () => undefined, exit };
+    const { ended } = aProgram({
+      lease: undefined,
+      loops: [],
+      clock: systemClock(),
+      logger: undefined as never,
+      process: port,
+    });
+    await ended;
+    expect(exits).toEqual([expect.stringMatching(/^1 after [^]*"Stopped leading" [^]*result="stopped"\n$/)]);
+  });
+
   it('[runtime#41a] given an API server that refuses connections, then the log has the reason after seconds, and reports when the server answers', async () => {
     let isUp = false;
     const program = aProgram({
@@ -271,6 +345,10 @@ describe('a program around loops', () => {
     await program.clock.advance(100);
     program.kill();
     await program.clock.advance(1_000);
+    const components = program.server
+      .writes()
+      .map(({ body }) => (body as { source?: { component: string } }).source?.component);
+    expect(new Set(components)).toEqual(new Set([undefined, 'labels', 'labels/pod-1']));
     const writes = program.server
       .writes()
       .map(({ resource, body }) => (resource === 'events' ? (body as { reason: string }).reason : resource));
@@ -316,15 +394,39 @@ describe('a program around loops', () => {
       'workqueue_adds_total{name="labels"} 1',
       'rest_client_requests_total{code="200",host="sim",method="PATCH"} 1',
       'log_lines_dropped 0',
+      `process_start_time_seconds ${performance.timeOrigin / 1000}`,
     ]) {
       expect(metrics).toContain(`${line}\n`);
     }
+    program.clock.suspend(40_000);
+    expect(await text('/healthz')).toContain('failed election to renew leadership');
     program.kill();
     await until(async () => {
       await program.clock.advance(100);
       return program.exits.length > 0;
     });
     expect(await text('/healthz')).toBe('');
+  });
+
+  it('given no lease, then the process is healthy', async () => {
+    const port = await freePort();
+    const program = aProgram({ lease: undefined, listen: `127.0.0.1:${port}` });
+    await until(() => program.logger.messages().includes('ServeMux listening'));
+    expect(await (await fetch(`http://127.0.0.1:${port}/healthz`)).text()).toBe('ok');
+    program.kill();
+    await program.ended;
+  });
+
+  it('given no address, then it listens on port 8080', async () => {
+    const listened: unknown[] = [];
+    vi.spyOn(net.Server.prototype, 'listen').mockImplementation(function (this: net.Server, where: unknown) {
+      listened.push(where);
+      return this.emit('error', new Error('in use')) && this;
+    } as never);
+    const program = aProgram({ listen: undefined });
+    await program.ended;
+    vi.restoreAllMocks();
+    expect([listened, program.exits]).toEqual([[{ port: 8080 }], [1]]);
   });
 
   it('[runtime#198] given replaced parts, then each is used, and the others keep their defaults', async () => {
@@ -350,5 +452,47 @@ describe('a program around loops', () => {
     await program.clock.advance(1_000);
     expect(used).toEqual(['client of labels/v1.2.3', 'election', 'informers']);
     expect([program.exits, program.writes()]).toEqual([[0], ['patch persistentvolumes a']]);
+  });
+
+  it.each([
+    { given: {}, limits: { qps: 20, burst: 30 }, version: '' },
+    { given: { qps: 5, burst: 10, version: 'v1.2.3' }, limits: { qps: 5, burst: 10 }, version: 'v1.2.3' },
+  ])(
+    'given $given, then its client has the limits $limits and the version "$version" in its user agent',
+    async ({ given, limits, version }) => {
+      const made: ApiClientOptions[] = [];
+      const program = aProgram({
+        ...given,
+        lease: undefined,
+        loops: [],
+        createClient: (deps, options) => {
+          made.push(options);
+          return createApiClient(deps, options);
+        },
+      });
+      await program.ended;
+      expect(made).toEqual([{ ...limits, userAgent: userAgent({ binary: 'labels', version, commit: '' }) }]);
+    },
+  );
+
+  it('given a kubeconfig and no parts of the connection, then its server is asked', async () => {
+    await using server = await startTestServer({ answer: ({ response }) => response.writeHead(403).end('{}') });
+    const kubeconfig = {
+      clusters: [{ name: 'c', cluster: { server: `http://127.0.0.1:${server.port}` } }],
+      contexts: [{ name: 'x', context: { cluster: 'c' } }],
+      'current-context': 'x',
+    };
+    const program = aProgram({
+      lease: undefined,
+      kubeconfig: '/kubeconfig',
+      files: memoryFiles({ '/kubeconfig': JSON.stringify(kubeconfig) }),
+      loadConfig: undefined as never,
+      connect: undefined as never,
+    });
+    await until(() => server.requests.length > 0);
+    expect(server.requests[0]).toContain('GET /api/v1/persistentvolumes');
+    program.kill();
+    await program.ended;
+    expect(program.exits).toEqual([0]);
   });
 });

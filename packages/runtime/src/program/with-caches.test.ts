@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from 'vitest';
+import { FakeClock, recordingLogger, seededRandom, settle } from '../../testing/index.ts';
+import type { ApiClient } from '../api/client.ts';
+import type { Environment } from '../api/connection/proxy.ts';
+import { openGate } from '../controller/start-gate.ts';
+import type { InformerDeps } from '../informer/create-informer.ts';
+import type { InformerFactory } from '../informer/factory.ts';
+import { noMetrics } from '../metrics/metrics.ts';
+import { OrderlyStop } from '../process/orderly-stop.ts';
+import { type LeadingController, listStreaming, withCaches } from './with-caches.ts';
+
+interface WorkOptions {
+  readonly env?: Environment;
+  readonly hasEnd?: boolean;
+}
+
+/** Work of which each part ends when the test says so. `seen` is what has begun, in order, and how it all ended. */
+function someWork({ env = {}, hasEnd = true }: WorkOptions = {}) {
+  const seen: unknown[] = [];
+  const parts = {
+    following: Promise.withResolvers<void>(),
+    working: Promise.withResolvers<void>(),
+    closing: Promise.withResolvers<void>(),
+    ending: Promise.withResolvers<void>(),
+  };
+  const begin = (part: keyof typeof parts) => (): Promise<void> => {
+    seen.push(part);
+    return parts[part].promise;
+  };
+  const begun = begin('working');
+  let reason: unknown;
+  const controller: LeadingController = {
+    run: (signal) => {
+      signal.addEventListener('abort', () => (reason = signal.reason));
+      return begun();
+    },
+    ...(hasEnd && { end: begin('ending') }),
+  };
+  const informers: Partial<InformerFactory> = { start: begin('following'), shutdown: begin('closing') };
+  let made: InformerDeps | undefined;
+  const ports = {
+    client: {} as ApiClient,
+    clock: new FakeClock(),
+    random: seededRandom(1),
+    logger: recordingLogger(),
+    metrics: noMetrics,
+  };
+  const createInformers = (deps: InformerDeps): InformerFactory => {
+    made = deps;
+    return informers as InformerFactory;
+  };
+  const work = withCaches({ ...ports, env, createInformers }, () => controller);
+  work(new AbortController().signal, openGate).then(
+    () => seen.push('done'),
+    (error: unknown) => seen.push(error),
+  );
+  return { seen, parts, reason: () => reason, streaming: () => made?.streaming };
+}
+
+it.each([
+  { hasEnd: true, order: ['following', 'working', 'closing', 'ending', 'done'] },
+  { hasEnd: false, order: ['following', 'working', 'closing', 'done'] },
+])(
+  'given a controller that ends, last work: $hasEnd, then each part is waited for in the order $order',
+  async (row) => {
+    const { seen, parts } = someWork(row);
+    expect(seen).toEqual(row.order.slice(0, 2));
+    for (const [at, part] of (['working', 'closing', 'ending'] as const).entries()) {
+      parts[part].resolve();
+      await settle();
+      expect(seen).toEqual(row.order.slice(0, at + 3));
+    }
+  },
+);
+
+it('given caches that fail, then the controller is stopped in order and waited for, the caches are closed, and the failure is thrown', async () => {
+  const { seen, parts, reason } = someWork();
+  const failure = new Error('a cache failed');
+  parts.following.reject(failure);
+  await settle();
+  expect(reason()).toEqual(new OrderlyStop('the caches or a loop failed'));
+  expect(seen).toEqual(['following', 'working']);
+  parts.working.resolve();
+  await settle();
+  expect(seen).toEqual(['following', 'working', 'closing']);
+  parts.closing.resolve();
+  await settle();
+  expect(seen).toEqual(['following', 'working', 'closing', failure]);
+});
+
+it.each([
+  { value: undefined, streaming: 'preferred' },
+  { value: 'true', streaming: 'preferred' },
+  { value: 'false', streaming: 'off' },
+])('given KUBE_FEATURE_WatchListClient=$value, then streamed lists are $streaming', ({ value, streaming }) => {
+  const env = { KUBE_FEATURE_WatchListClient: value };
+  expect([listStreaming(env), someWork({ env }).streaming()]).toEqual([streaming, streaming]);
+});
