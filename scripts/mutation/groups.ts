@@ -14,12 +14,8 @@ const outsideTests: Readonly<Record<string, readonly string[]>> = {
   // The codec is tested with the messages of CSI.
   grpc: ['packages/csi/src/message-codecs*.test.ts', 'packages/csi/testing/*.test.ts'],
   sidecar: ['packages/*/src/program.test.ts'],
-  // The rooms of the runtime that only these packages use so far: bodies of requests, what a controller watches, the process of a program.
-  runtime: [
-    'packages/snapshot-conversion-webhook/src/**/*.test.ts',
-    'packages/snapshotter/src/watched.test.ts',
-    'packages/sidecar/src/process/*.test.ts',
-  ],
+  // The rooms of the runtime that only these packages use so far: bodies of requests, the process of a program.
+  runtime: ['packages/snapshot-conversion-webhook/src/**/*.test.ts', 'packages/sidecar/src/process/*.test.ts'],
   // What several controllers share is tested where it is used.
   volume: ['packages/provisioner/src/topology/*.test.ts', 'packages/*/src/**/{plan,request,creating}.test.ts'],
 };
