@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { settle } from '../../testing/index.ts';
-import { createLineWriter, type Sink } from './line-writer.ts';
+import { createLineWriter, type LineWriterOptions, type Sink } from './line-writer.ts';
 
 describe('line writer', () => {
   interface BlockedSink {
@@ -34,6 +34,17 @@ describe('line writer', () => {
     return { sink, written, release, ends };
   }
   const mebibyte = 1024 * 1024;
+
+  it.each<[string, LineWriterOptions]>([
+    ['lines that are not gathered', {}],
+    ['lines whose gathering fails', { gather: () => Promise.reject(new Error('stopped')) }],
+  ])('given %s, then a single one is written', async (_, options) => {
+    const { sink, written, release } = blockedSink();
+    createLineWriter(sink, options).write('a\n');
+    await settle();
+    release();
+    expect(written).toEqual(['a\n']);
+  });
 
   it('[runtime#176] given a reader that does not read, then lines beyond the bound are dropped and counted, and writing goes on later', () => {
     const { sink, written, release } = blockedSink();
@@ -131,15 +142,6 @@ describe('line writer', () => {
     release();
     await flushed;
     expect(written).toEqual(['a\nb\n']);
-  });
-
-  it('given a single line, then it is written when no other has come together with it', async () => {
-    const { sink, written, release } = blockedSink();
-    const writer = createLineWriter(sink, { gather: () => Promise.reject(new Error('stopped')) });
-    writer.write('a\n');
-    await settle();
-    release();
-    expect(written).toEqual(['a\n']);
   });
 
   it('given the end of the process while lines are gathered, then they are written once', async () => {

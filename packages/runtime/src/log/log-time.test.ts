@@ -27,8 +27,8 @@ it.each([
   [1, 1_000_000],
   [1.5, 1_000_000],
 ])('given a wall clock that stands still for %f ms since the start, then the log time is %f', (afterMs, expectedMs) => {
-  let monotonicMs = 0;
+  let monotonicMs = 500;
   const time = createLogTime({ nowMs: () => 1_000_000, monotonicMs: () => monotonicMs });
-  monotonicMs = afterMs;
+  monotonicMs += afterMs;
   expect(time()).toBe(expectedMs);
 });
