@@ -30,8 +30,7 @@ export async function writeEvent(
       const updated = await patch();
       if (updated !== undefined) return { kind: 'written', event: updated };
     }
-    const { resourceVersion: _, ...metadata } = event.metadata;
-    return { kind: 'written', event: await client.create(events, { ...event, metadata }, options) };
+    return { kind: 'written', event: await client.create(events, event, options) };
   } catch (error) {
     if (error instanceof TransportError) return { kind: 'unanswered', error };
     const expected = error instanceof ApiError && (isAlreadyExists(error) || isNamespaceTerminating(error));
