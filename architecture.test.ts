@@ -83,7 +83,7 @@ const droppedPromises: Readonly<Record<string, string>> = {
   'packages/runtime/src/controller/workers.ts pool.add': 'a reconcile that throws is an outcome',
   'packages/runtime/src/event-recorder/create-event-recorder.ts begin': 'waits for a pause that only resolves',
   'packages/runtime/src/event-recorder/create-event-recorder.ts tryAgain': 'waits for a pause that only resolves',
-  'packages/runtime/src/event-recorder/create-event-recorder.ts writes.add': 'catches what writing throws',
+  'packages/runtime/src/event-recorder/create-event-recorder.ts write': 'catches what writing throws',
   'packages/runtime/src/log/line-writer.ts gathered': 'catches what waiting throws',
   'packages/runtime/src/log/line-writer.ts sink.write': 'no promise: it calls back',
   'packages/sidecar/src/process/run-in-process.ts sink.writeSync': 'no promise',

@@ -48,7 +48,6 @@ interface Similar {
 interface Counted {
   readonly count: number;
   readonly name: string;
-  readonly resourceVersion: string | undefined;
   readonly firstTimestamp: string | undefined;
 }
 
@@ -103,11 +102,7 @@ export function createCorrelator({ clock, nameFor }: CorrelatorDeps): Correlator
         ? event
         : {
             ...event,
-            metadata: {
-              ...event.metadata,
-              name: earlier.name,
-              ...(earlier.resourceVersion === undefined ? {} : { resourceVersion: earlier.resourceVersion }),
-            },
+            metadata: { ...event.metadata, name: earlier.name },
             ...(earlier.firstTimestamp === undefined ? {} : { firstTimestamp: earlier.firstTimestamp }),
             lastTimestamp: timestamp(clock.nowMs()),
             count: earlier.count + 1,
@@ -129,8 +124,8 @@ export function createCorrelator({ clock, nameFor }: CorrelatorDeps): Correlator
   }
 
   function remember(key: string, { metadata, count: times = 1, firstTimestamp }: Event): void {
-    const { name = '', resourceVersion } = metadata;
-    counted.set(key, { count: times, name, resourceVersion, firstTimestamp });
+    const { name = '' } = metadata;
+    counted.set(key, { count: times, name, firstTimestamp });
   }
 
   return {

@@ -6,6 +6,7 @@ import {
   recordingLogger,
   script,
   seededRandom,
+  settle,
   withFaults,
   type Fault,
   type FaultRule,
@@ -136,9 +137,16 @@ describe('what is written', () => {
   );
 
   it('[runtime#165] given an object without a namespace, then its event is in default', async () => {
-    const { clock, recorder, stored } = aFixture();
-    recorder.record({ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'pv' } }, warning('x'));
+    const { clock, recorder, stored, logger } = aFixture([], { host: 'node-1' });
+    const volume = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'pv' } };
+    recorder.record(volume, warning('x'));
+    recorder.record(volume, warning('x', { fieldPath: 'spec' }));
     await clock.advance(0);
+    expect(logger.lines.map(({ facts }) => [facts['object'], facts['fieldPath']])).toEqual([
+      ['pv', ''],
+      ['pv', 'spec'],
+    ]);
+    expect(stored()[0]?.reportingInstance).toBe('node-1');
     expect(stored()[0]?.metadata?.namespace).toBe('default');
     expect(stored()[0]?.involvedObject).toEqual({ apiVersion: 'v1', kind: 'PersistentVolume', name: 'pv' });
   });
@@ -192,6 +200,10 @@ describe('events of one name', () => {
     expect(stored().map(({ metadata, source, count }) => [metadata.name, source?.component, count])).toEqual([
       ['uid-data.1', 'driver.example.com', 3],
     ]);
+    first.server.objects.remove(events, { namespace: 'apps', name: 'uid-data.1' });
+    second.record(claim('data'), named);
+    await clock.advance(0);
+    expect(stored().map(({ firstTimestamp, count }) => [firstTimestamp, count])).toEqual([['2026-01-01T00:00:00Z', 4]]);
     expect(errors()).toEqual([]);
   });
 });
@@ -243,7 +255,7 @@ describe('aggregation and spam', () => {
 
   it('[runtime#158] given 26 and more events of a type on an object, then 25 are written, then one per 300 s, with the full count', async () => {
     const fixture = aFixture();
-    const { clock, recorder, counts, writes } = fixture;
+    const { clock, recorder, counts, writes, errors } = fixture;
     for (let i = 0; i < 40; i += 1) recorder.record(claim('data'), warning('again'));
     await clock.advance(0);
     expect([counts(), writes().length]).toEqual([['25x again'], 25]);
@@ -252,6 +264,11 @@ describe('aggregation and spam', () => {
     recorder.record(claim('data'), warning('again'));
     await clock.advance(0);
     expect([counts(), writes().length]).toEqual([['41x again'], 26]);
+    recorder.record(claim('data'), warning('again'));
+    await clock.advance(300_000);
+    recorder.record(claim('data'), warning('again'));
+    await clock.advance(0);
+    expect([counts(), writes().length, errors()]).toEqual([['44x again'], 27, []]);
   });
 
   it('given a first event that the spam filter dropped, then the next one that passes is created with the count', async () => {
@@ -358,13 +375,90 @@ describe('what goes wrong', () => {
     expect(dropped()).toBe(3);
   });
 
+  it('given events of one object that cannot be written, then each is tried 12 times, and the first pause is a random part of the others', async () => {
+    const triedMs: number[] = [];
+    const when = (target: FaultTarget) => isWrite(target) && triedMs.push(clock.monotonicMs()) > 0;
+    const { clock, recorder } = aFixture([{ when, fault: broken, times: Infinity }]);
+    for (const message of numbered(2)) recorder.record(claim('data'), warning(message));
+    await clock.advance(300_000);
+    const pauses = triedMs.slice(1).map((ms, index) => Math.round(ms - triedMs[index]!));
+    const tries = [
+      expect.toSatisfy((ms: number) => ms > 0 && ms < 10_000),
+      ...Array.from({ length: 10 }, () => 10_000),
+    ];
+    expect(pauses).toEqual([...tries, 0, ...tries]);
+  });
+
+  it('given a callback for dropped events that fails, then that is logged, and the next event is written', async () => {
+    const { client, clock, logger, counts, errors } = aFixture([{ when: isWrite, fault: broken, times: 12 }]);
+    const onDropped = () => {
+      throw new Error('defect');
+    };
+    const recorder = createEventRecorder(
+      { client, clock, logger, random: seededRandom(1), onDropped },
+      { component: 'c' },
+    );
+    for (const message of numbered(1001)) recorder.record(claim('data'), warning(message));
+    expect(errors()).toEqual([
+      'Unable to record event: too many queued events, dropped event',
+      'Unable to record event',
+    ]);
+    await clock.advance(120_000);
+    expect(errors().slice(-2)).toEqual([
+      'Unable to write event (retry limit exceeded!)',
+      'Unable to write event (defect)',
+    ]);
+    expect(counts()[0]).toBe('1x m2');
+  });
+
+  it('given no callback for dropped events, then they are dropped, and the recorder is empty after a flush', async () => {
+    const { client, clock, logger } = aFixture([
+      { when: isWrite, fault: broken, times: 12 },
+      { when: isWrite, fault: { kind: 'hang', point: 'before' }, times: Infinity },
+    ]);
+    const recorder = createEventRecorder({ client, clock, logger, random: seededRandom(1) }, { component: 'c' });
+    for (const message of numbered(1001)) recorder.record(claim('data'), warning(message));
+    await clock.advance(120_000);
+    const flushed = recorder.flush();
+    await clock.advance(2000);
+    await flushed;
+    await settle();
+    const errors = logger.lines.filter(({ kind, message }) => kind === 'error' && !message.includes('may retry'));
+    expect(errors.map(({ message, facts }) => [message, facts['count']])).toEqual([
+      ['Unable to record event: too many queued events, dropped event', undefined],
+      ['Unable to write event (retry limit exceeded!)', undefined],
+      ['Dropped events that could not be written in time', 999],
+      ['Unable to write event (retry limit exceeded!)', undefined],
+    ]);
+    void recorder.flush();
+    expect(clock.pending).toBe(0);
+  });
+
+  it.each([
+    ['kind', { ...claim('data'), kind: 'Pod' }],
+    ['namespace', claim('data', { namespace: 'other' })],
+    ['name', claim('other', { uid: 'uid-data' })],
+    ['UID', claim('data', { uid: 'other' })],
+    [
+      'kind and namespace, of the same letters',
+      { ...claim('data', { namespace: 'pps' }), kind: 'PersistentVolumeClaima' },
+    ],
+  ])('given an event that hangs, then one of an object of another %s is written', async (_, object) => {
+    const hang: Fault = { kind: 'hang', point: 'before' };
+    const { clock, recorder, counts } = aFixture([{ when: isWrite, fault: hang }]);
+    recorder.record(claim('data'), warning('hangs'));
+    recorder.record(object, warning('fine'));
+    await clock.advance(0);
+    expect(counts()).toEqual(['1x fine']);
+  });
+
   it('given a delay, then first events of objects wait that long, twice at most, and what came meanwhile follows', async () => {
     const { clock, recorder, counts } = aFixture([], { delayMs: 40 });
     recorder.record(claim('data'), warning('first'));
-    await clock.advance(39);
+    await clock.advance(40);
     recorder.record(claim('data'), warning('second'));
     recorder.record(claim('other'), warning('third'));
-    await clock.advance(2);
+    await clock.advance(1);
     recorder.record(claim('tardy'), warning('fourth'));
     await clock.advance(38);
     expect([counts(), clock.pending]).toEqual([[], 2]);
@@ -374,6 +468,18 @@ describe('what goes wrong', () => {
     expect(counts()).toEqual(['1x first', '1x second', '1x third']);
     await clock.advance(1);
     expect(counts()).toEqual(['1x first', '1x second', '1x third', '1x fourth']);
+  });
+
+  it.each([
+    [0, 0],
+    [1, 2],
+  ])('given a delay of %i ms, then an event is written after %i ms', async (delayMs, expectedMs) => {
+    const { clock, recorder, counts } = aFixture([], { delayMs });
+    recorder.record(claim('data'), warning('m'));
+    await settle();
+    expect([counts().length, clock.pending]).toEqual(expectedMs === 0 ? [1, 0] : [0, 1]);
+    await clock.advance(expectedMs);
+    expect(counts()).toEqual(['1x m']);
   });
 
   it('given a delay, when the end comes first, then the event is written without it', async () => {
@@ -412,6 +518,9 @@ describe('what goes wrong', () => {
     expect(stored()).toHaveLength(4);
     await clock.advance(2000);
     expect(stored()).toHaveLength(10);
+    for (const name of numbered(10)) recorder.record(claim(name), warning('n'));
+    await clock.advance(1000);
+    expect(stored()).toHaveLength(14);
   });
 });
 
@@ -419,14 +528,14 @@ describe('flush', () => {
   const isWrite = ({ verb }: FaultTarget) => verb === 'create';
 
   it('given queued events, then it resolves when they are written', async () => {
-    const { clock, recorder, stored } = aFixture([
+    const { clock, recorder, stored, errors } = aFixture([
       { when: isWrite, fault: { kind: 'delay', ms: 500 }, times: Infinity },
     ]);
     for (const name of numbered(8)) recorder.record(claim(name), warning('m'));
     const flushed = recorder.flush();
     await clock.advance(1000);
     await flushed;
-    expect([stored().length, clock.pending]).toEqual([8, 0]);
+    expect([stored().length, clock.pending, errors()]).toEqual([8, 0, []]);
   });
 
   it('[runtime#168] given a server that hangs, then it ends after 2 s, the rest is dropped, and nothing is left behind', async () => {
@@ -442,7 +551,14 @@ describe('flush', () => {
     await flushed;
     await clock.advance(0);
     expect([endedMs, dropped(), clock.pending]).toEqual([2000, 9, 0]);
-    expect(errors()[0]).toBe('Dropped events that could not be written in time');
+    const inTime = 'Dropped events that could not be written in time';
+    expect(errors()[0]).toBe(inTime);
+    recorder.record(claim('m1'), warning('last'));
+    const again = recorder.flush();
+    await clock.advance(2000);
+    await again;
+    await settle();
+    expect([errors().filter((message) => message === inTime).length, dropped()]).toEqual([2, 10]);
   });
 
   it('given an event that waits for its next try, then it is tried at once, and not again', async () => {

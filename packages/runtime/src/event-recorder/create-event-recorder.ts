@@ -6,7 +6,6 @@
  *
  * Not here: which events are written at all (correlator.ts), and what the server makes of a write (event-writer.ts).
  */
-import PQueue from 'p-queue';
 import type { ApiClient } from '../api/client.ts';
 import type { Event } from '../api/objects.ts';
 import type { Clock } from '../clock/clock.ts';
@@ -68,7 +67,6 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
   const { delayMs = 0 } = options;
   const builder = createEventBuilder(deps, { component: options.component, host: options.host ?? '' });
   const correlator = createCorrelator({ clock, nameFor: builder.nameFor });
-  const writes = new PQueue({ concurrency: maxWrites });
   /** By object. */
   const lines = new Map<string, Line>();
   /** Lines whose first event may be written. */
@@ -116,7 +114,7 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
     ready.push({ line, signal: giveUp.signal });
     if (writers === maxWrites) return;
     writers += 1;
-    void writes.add(write);
+    void write();
   }
 
   async function write(): Promise<void> {

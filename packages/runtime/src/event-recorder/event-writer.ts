@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ApiClient } from '../api/client.ts';
 import { isAlreadyExists, isNamespaceTerminating } from '../api/error-predicates.ts';
-import { ApiError } from '../api/errors.ts';
 import { ignoreNotFound } from '../api/ignore-not-found.ts';
 import type { Event } from '../api/objects.ts';
 import { events } from '../api/resource.ts';
@@ -30,11 +29,10 @@ export async function writeEvent(
       const updated = await patch();
       if (updated !== undefined) return { kind: 'written', event: updated };
     }
-    const { resourceVersion: _, ...metadata } = event.metadata;
-    return { kind: 'written', event: await client.create(events, { ...event, metadata }, options) };
+    return { kind: 'written', event: await client.create(events, event, options) };
   } catch (error) {
     if (error instanceof TransportError) return { kind: 'unanswered', error };
-    const expected = error instanceof ApiError && (isAlreadyExists(error) || isNamespaceTerminating(error));
+    const expected = isAlreadyExists(error) || isNamespaceTerminating(error);
     return { kind: 'rejected', error, expected };
   }
 

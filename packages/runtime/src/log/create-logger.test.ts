@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { createLogger } from './create-logger.ts';
+import { klogTextLine } from './klog-text.ts';
+import { silentLogger } from './logger.ts';
 
 const timeMs = new Date(2026, 0, 2, 3, 4, 5, 678).getTime();
 
@@ -13,20 +15,32 @@ function aLogger(): { lines: string[]; log: ReturnType<typeof createLogger> } {
 describe('the text format', () => {
   it("given a structured line, then it is klog's format", () => {
     const { lines, log } = aLogger();
-    log.info(2, 'Attached', { volume: 'pv-1', count: 3, ready: true, missing: null, list: ['a', 1n] });
+    log.info(2, 'Attached', { volume: 'pv-1', count: 3, ready: true, missing: null, list: ['a', 1n, new Error('b')] });
     log.warn('Slow');
     log.error(new Error('it "broke"'), 'Failed', { node: 'n1' });
     expect(lines).toEqual([
-      'I0102 03:04:05.678000      42 csi-attacher:0] "Attached" volume="pv-1" count=3 ready=true missing=null list=["a","1"]\n',
+      'I0102 03:04:05.678000      42 csi-attacher:0] "Attached" volume="pv-1" count=3 ready=true missing=null list=["a","1","b"]\n',
       'W0102 03:04:05.678000      42 csi-attacher:0] "Slow"\n',
       'E0102 03:04:05.678000      42 csi-attacher:0] "Failed" err="it \\"broke\\"" node="n1"\n',
     ]);
   });
 
-  it('given a value of several lines, then they are indented; given control characters, then they are escaped', () => {
+  it('given a time of few microseconds, then they have six digits', () => {
+    expect(
+      klogTextLine({ severity: 'info', message: 'm', facts: {}, timeMs: timeMs - 673 }, { program: 'p', pid: 1 }),
+    ).toBe('I0102 03:04:05.005000       1 p:0] "m"\n');
+  });
+
+  it('given a text or an error of several lines, then they are indented', () => {
     const { lines, log } = aLogger();
-    log.info(0, 'm', { text: 'one\ntwo', bell: 'a\u0007b\u007f' });
-    expect(lines[0]).toContain('text=<\n\tone\n\ttwo\n > bell="a\\ab\\x7f"\n');
+    log.error(new Error('one\ntwo'), 'm', { text: 'three\nfour\n' });
+    expect(lines[0]).toContain(' err=<\n\tone\n\ttwo\n > text=<\n\tthree\n\tfour\n >\n');
+  });
+
+  it('given a value that JSON does not have, then a number is written as text, and what has no value is null', () => {
+    const { lines, log } = aLogger();
+    log.info(0, 'm', { big: 9_007_199_254_740_993n, none: NaN, absent: undefined, act: () => 1 });
+    expect(lines[0]).toContain(' big=9007199254740993 none=NaN absent=null act=null\n');
   });
 
   it('given a level above the verbosity, then nothing is written or evaluated', () => {
@@ -42,7 +56,7 @@ describe('the text format', () => {
 
   it('given facts of a derived logger, then every line carries them and the newest value wins', () => {
     const { lines, log } = aLogger();
-    log.with({ driver: 'a', claim: 'x' }).info(0, 'm', { claim: 'y' });
+    log.with({ driver: 'a' }).with({ claim: 'x' }).info(0, 'm', { claim: 'y' });
     expect(lines[0]).toContain('] "m" driver="a" claim="y"\n');
   });
 
@@ -74,5 +88,15 @@ describe('the text format', () => {
     cycle['self'] = cycle;
     log.info(0, 'm', { cycle });
     expect(lines[0]).toContain('cycle="<<not serialisable: ');
+  });
+});
+
+describe('the silent logger', () => {
+  it('given any line, then it is taken, and no level is enabled', () => {
+    const log = silentLogger.with({ driver: 'a' });
+    log.info(0, 'm');
+    log.warn('m');
+    log.error(undefined, 'm');
+    expect(log.enabled(0)).toBe(false);
   });
 });

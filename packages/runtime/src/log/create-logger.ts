@@ -25,13 +25,13 @@ export function createLogger(deps: LoggerDeps, options: LoggerOptions, always: F
     enabled: (level) => level <= options.verbosity,
     info(level, message, facts) {
       if (level > options.verbosity) return;
-      emit({ severity: 'info', level, message, error: undefined }, facts);
+      emit({ severity: 'info', message }, facts);
     },
     warn(message, facts) {
-      emit({ severity: 'warning', level: 0, message, error: undefined }, facts);
+      emit({ severity: 'warning', message }, facts);
     },
     error(error, message, facts) {
-      emit({ severity: 'error', level: 0, message, error }, facts);
+      emit({ severity: 'error', message, error }, facts);
     },
     with: (facts) => createLogger(deps, options, { ...always, ...facts }),
   };

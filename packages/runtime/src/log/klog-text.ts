@@ -8,10 +8,8 @@ import { goQuote } from './go-quote.ts';
 
 export interface LogEntry {
   readonly severity: 'info' | 'warning' | 'error';
-  /** klog's verbosity of an info line. */
-  readonly level: number;
   readonly message: string;
-  readonly error: unknown;
+  readonly error?: unknown;
   readonly facts: Readonly<Record<string, unknown>>;
   /** Milliseconds since the Unix epoch. */
   readonly timeMs: number;

@@ -15,6 +15,20 @@ it('[common#72] given a wall clock of milliseconds and a monotonic one with frac
   }
   expect(times.toSorted((a, b) => a - b)).toEqual(times);
   expect(times.slice(1, 3)).toEqual([1_000_000.125, 1_000_000.625]);
-  setMs = -3_600_000;
-  expect(time()).toBe(Math.floor(trueMs) - 3_600_000);
+  for (setMs of [-3_600_000, 3_600_000]) {
+    expect(time()).toBe(Math.floor(trueMs) + setMs);
+    trueMs += 0.125;
+    expect(time()).toBe(Math.floor(trueMs) + setMs + 0.125);
+  }
+});
+
+it.each([
+  [0.5, 1_000_000.5],
+  [1, 1_000_000],
+  [1.5, 1_000_000],
+])('given a wall clock that stands still for %f ms since the start, then the log time is %f', (afterMs, expectedMs) => {
+  let monotonicMs = 500;
+  const time = createLogTime({ nowMs: () => 1_000_000, monotonicMs: () => monotonicMs });
+  monotonicMs += afterMs;
+  expect(time()).toBe(expectedMs);
 });
