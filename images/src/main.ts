@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * `npm run images`: writes all images as one OCI layout, their SPDX documents, and a list of what was written, to dist/images. No
- * container engine is needed. `--trees=<folder>` writes each layer as a folder instead, for images/Dockerfile; `--update-pins` renews
+ * container engine is needed. `--push=<registry>` pushes them besides. `--trees=<folder>` writes each layer as a folder instead, for images/Dockerfile; `--update-pins` renews
  * pins.json, `--fetch` only fills the cache, and `--check-node=<file>` compares an official binary with the pins.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { setGlobalProxyFromEnv } from 'node:http';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildImages, layerEntries, rememberedGzip } from './build.ts';
 import { runtimeContent } from './content/runtime-layer.ts';
 import { factsOf } from './facts.ts';
-import { archiveOf, blobPath, digestOf, layoutOf } from './oci/layout.ts';
+import { archiveOf, blobPath, digestOf, layoutOf, type Layout } from './oci/layout.ts';
 import { writeTree } from './oci/tree.ts';
+import { createClient } from './registry/client.ts';
+import { credentialsFor } from './registry/credentials.ts';
+import { nextSteps } from './registry/next-steps.ts';
+import { checkRegistry, pushImages, type PushDeps, type PushedImage } from './registry/push.ts';
+import { parseTarget, type Target } from './registry/target.ts';
 import { repositoryRoot } from './repository.ts';
 import { compatibleTagOf, imageSet, tagOf } from './set.ts';
 import { platformNames, readPins, type PlatformName } from './sources/pins.ts';
 import { updatePins } from './sources/update-pins.ts';
 
-const usage = `usage: npm run images -- [--platform=linux/amd64]... [--output=folder] [--archive=file]
+const usage = `usage: npm run images -- [--platform=linux/amd64]... [--output=folder] [--archive=file] [--push=registry[/path] [--insecure]]
        npm run images -- --platform=linux/amd64 --trees=folder
        npm run images -- --fetch
        npm run images -- --update-pins
@@ -38,6 +44,8 @@ async function main(): Promise<void> {
       platform: { type: 'string', multiple: true, default: [...platformNames] },
       output: { type: 'string', default: join(repositoryRoot, 'dist', 'images') },
       archive: { type: 'string' },
+      push: { type: 'string' },
+      insecure: { type: 'boolean', default: false },
       trees: { type: 'string' },
       fetch: { type: 'boolean', default: false },
       'update-pins': { type: 'boolean', default: false },
@@ -49,7 +57,34 @@ async function main(): Promise<void> {
   if (values['check-node'] !== undefined) return checkNode(values['check-node'], platforms);
   if (values.fetch) return await fetch(platforms);
   if (values.trees !== undefined) return await writeTrees(values.trees, platforms);
-  await write({ platforms, output: values.output, archive: values.archive });
+  // Before minutes are spent on the build.
+  const { push, insecure } = values;
+  if (push === undefined && insecure) throw new Error('--insecure belongs to --push');
+  const registry = push === undefined ? undefined : await openRegistry(parseTarget(push, { insecure }));
+  const { layout, list } = await write({ platforms, output: values.output, archive: values.archive });
+  if (registry === undefined) return;
+  await pushImages(layout, list, { ...registry, report });
+  report(nextSteps(registry.target, list));
+}
+
+async function openRegistry(target: Target): Promise<Omit<PushDeps, 'report'>> {
+  useProxies();
+  const credentials = await credentialsFor(target.host, process.env);
+  const registry = { target, credentials, client: createClient({ target, credentials }) };
+  await checkRegistry(registry);
+  return registry;
+}
+
+/** Those that the environment names, except for registries on this machine. */
+function useProxies(): void {
+  const { no_proxy: small, NO_PROXY: capital } = process.env;
+  const around = [small ?? capital ?? '', 'localhost', '127.0.0.1', '::1'].filter((part) => part !== '').join(',');
+  setGlobalProxyFromEnv({ ...process.env, no_proxy: around, NO_PROXY: around });
+}
+
+interface Written {
+  readonly layout: Layout;
+  readonly list: readonly PushedImage[];
 }
 
 interface Output {
@@ -59,7 +94,7 @@ interface Output {
   readonly archive: string | undefined;
 }
 
-async function write({ platforms, output, archive }: Output): Promise<void> {
+async function write({ platforms, output, archive }: Output): Promise<Written> {
   const facts = factsOf(process.env);
   const debian = { env: process.env, pins: readPins(), report, pinned: 'required' } as const;
   const { images, documents } = await buildImages({ facts, platforms, debian, compress: rememberedGzip(process.env) });
@@ -79,6 +114,7 @@ async function write({ platforms, output, archive }: Output): Promise<void> {
   });
   put(join(output, 'images.json'), Buffer.from(`${JSON.stringify(list, undefined, 2)}\n`));
   if (archive !== undefined) put(archive, archiveOf(layout));
+  return { layout, list };
 }
 
 /** The manifests of an image in the order of its platforms, with the size of all layers, which a node without any of them pulls. */
