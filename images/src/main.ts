@@ -2,7 +2,7 @@
 /**
  * `npm run images`: writes all images as one OCI layout, their SPDX documents, and a list of what was written, to dist/images. No
  * container engine is needed. `--push=<registry>` pushes them besides. `--trees=<folder>` writes each layer as a folder instead, for images/Dockerfile; `--update-pins` renews
- * pins.json, `--fetch` only fills the cache, and `--check-node=<file>` compares an official binary with the pins.
+ * pins.json, `--fetch` only fills the cache, `--only-pinned` takes no other package of Debian than the pinned one, and `--check-node=<file>` compares an official binary with the pins.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setGlobalProxyFromEnv } from 'node:http';
@@ -20,10 +20,11 @@ import { checkRegistry, pushImages, type PushDeps, type PushedImage } from './re
 import { parseTarget, type Target } from './registry/target.ts';
 import { repositoryRoot } from './repository.ts';
 import { compatibleTagOf, imageSet, tagOf } from './set.ts';
+import type { DebianDeps } from './sources/debian.ts';
 import { platformNames, readPins, type PlatformName } from './sources/pins.ts';
 import { updatePins } from './sources/update-pins.ts';
 
-const usage = `usage: npm run images -- [--platform=linux/amd64]... [--output=folder] [--archive=file] [--push=registry[/path] [--insecure]]
+const usage = `usage: npm run images -- [--platform=linux/amd64]... [--output=folder] [--archive=file] [--push=registry[/path] [--insecure]] [--only-pinned]
        npm run images -- --platform=linux/amd64 --trees=folder
        npm run images -- --fetch
        npm run images -- --update-pins
@@ -48,27 +49,34 @@ async function main(): Promise<void> {
       insecure: { type: 'boolean', default: false },
       trees: { type: 'string' },
       fetch: { type: 'boolean', default: false },
+      'only-pinned': { type: 'boolean', default: false },
       'update-pins': { type: 'boolean', default: false },
       'check-node': { type: 'string' },
     },
   });
   const platforms = values.platform.map(platformNamed);
+  useProxies();
   if (values['update-pins']) return await updatePins({ env: process.env, report });
   if (values['check-node'] !== undefined) return checkNode(values['check-node'], platforms);
-  if (values.fetch) return await fetch(platforms);
-  if (values.trees !== undefined) return await writeTrees(values.trees, platforms);
+  const debian: DebianDeps = {
+    env: process.env,
+    pins: readPins(),
+    report,
+    pinned: values['only-pinned'] ? 'required' : 'preferred',
+  };
+  if (values.fetch) return await fetch(platforms, debian);
+  if (values.trees !== undefined) return await writeTrees(values.trees, platforms, debian);
   // Before minutes are spent on the build.
   const { push, insecure } = values;
   if (push === undefined && insecure) throw new Error('--insecure belongs to --push');
   const registry = push === undefined ? undefined : await openRegistry(parseTarget(push, { insecure }));
-  const { layout, list } = await write({ platforms, output: values.output, archive: values.archive });
+  const { layout, list } = await write({ platforms, debian, output: values.output, archive: values.archive });
   if (registry === undefined) return;
   await pushImages(layout, list, { ...registry, report });
   report(nextSteps(registry.target, list));
 }
 
 async function openRegistry(target: Target): Promise<Omit<PushDeps, 'report'>> {
-  useProxies();
   const credentials = await credentialsFor(target.host, process.env);
   const registry = { target, credentials, client: createClient({ target, credentials }) };
   await checkRegistry(registry);
@@ -89,14 +97,14 @@ interface Written {
 
 interface Output {
   readonly platforms: readonly PlatformName[];
+  readonly debian: DebianDeps;
   readonly output: string;
   /** The layout as one tar, besides. */
   readonly archive: string | undefined;
 }
 
-async function write({ platforms, output, archive }: Output): Promise<Written> {
+async function write({ platforms, debian, output, archive }: Output): Promise<Written> {
   const facts = factsOf(process.env);
-  const debian = { env: process.env, pins: readPins(), report, pinned: 'required' } as const;
   const { images, documents } = await buildImages({ facts, platforms, debian, compress: rememberedGzip(process.env) });
   const layout = layoutOf(images);
   rmSync(output, { recursive: true, force: true });
@@ -131,15 +139,13 @@ function manifestsOf(
 }
 
 /** Fills the cache, for a machine that cannot ask Debian: it is done in a container of Debian that shares the folder. */
-async function fetch(platforms: readonly PlatformName[]): Promise<void> {
-  const deps = { env: process.env, pins: readPins(), report, pinned: 'required' } as const;
-  for (const platform of platforms) await runtimeContent(platform, deps);
+async function fetch(platforms: readonly PlatformName[], debian: DebianDeps): Promise<void> {
+  for (const platform of platforms) await runtimeContent(platform, debian);
 }
 
-async function writeTrees(folder: string, platforms: readonly PlatformName[]): Promise<void> {
+async function writeTrees(folder: string, platforms: readonly PlatformName[], debian: DebianDeps): Promise<void> {
   const [platform, ...others] = platforms;
   if (platform === undefined || others.length > 0) throw new Error('--trees needs exactly one --platform');
-  const debian = { env: process.env, pins: readPins(), report, pinned: 'required' } as const;
   for (const [name, entries] of await layerEntries(platform, debian)) writeTree(join(folder, name), entries);
 }
 
