@@ -52,6 +52,22 @@ it('given a layout as one file, then tar unpacks it, and runtimes find the image
   });
 });
 
+it.each([
+  ['a:1', 'docker.io/library/a:1'],
+  ['b/a:1', 'docker.io/b/a:1'],
+  ['localhost/b/a:1', 'localhost/b/a:1'],
+  ['b:5000/a:1', 'b:5000/a:1'],
+])('given the reference %s, then containerd finds the image where kubelet looks for it, as %s', (reference, name) => {
+  const index = layoutOf([anImage(reference, [own])]).files.get('index.json')!;
+  expect(JSON.parse(Buffer.from(index).toString())).toMatchObject({
+    manifests: [
+      {
+        annotations: { 'org.opencontainers.image.ref.name': reference, 'io.containerd.image.name': name },
+      },
+    ],
+  });
+});
+
 it('given the same images again, then the bytes are the same', () => {
   const once = (): Buffer => archiveOf(layoutOf([anImage('a:1', [shared, own])]));
   expect(once().equals(once())).toBe(true);

@@ -96,7 +96,10 @@ export function layoutOf(images: readonly Image[]): Layout {
   const named = indexes.map(({ reference, descriptor }) => ({
     ...descriptor,
     // The first is for tools that follow the specification, the second is what containerd calls the image.
-    annotations: { 'org.opencontainers.image.ref.name': reference, 'io.containerd.image.name': reference },
+    annotations: {
+      'org.opencontainers.image.ref.name': reference,
+      'io.containerd.image.name': withRegistry(reference),
+    },
   }));
   files.set('index.json', json({ schemaVersion: 2, mediaType: mediaTypes.index, manifests: named }));
   return { files, digests: new Map(indexes.map(({ reference, descriptor }) => [reference, descriptor.digest])) };
@@ -105,6 +108,13 @@ export function layoutOf(images: readonly Image[]): Layout {
 /** The whole layout as one file, for `ctr images import` and `kind load image-archive`. */
 export function archiveOf({ files }: Layout): Buffer {
   return tarOf([...files].map(([path, content]) => ({ kind: 'file', path, content })));
+}
+
+/** kubelet asks containerd for `docker.io/library/a:1` where a pod names `a:1`. */
+function withRegistry(reference: string): string {
+  const [first = '', ...rest] = reference.split('/');
+  if (rest.length === 0) return `docker.io/library/${reference}`;
+  return /[.:]|^localhost$/.test(first) ? reference : `docker.io/${reference}`;
 }
 
 export function blobPath(digest: string): string {
