@@ -8,10 +8,10 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setGlobalProxyFromEnv } from 'node:http';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { buildImages, layerEntries, rememberedGzip } from './build.ts';
+import { buildImages, layerEntries, remembered } from './build.ts';
 import { runtimeContent } from './content/runtime-layer.ts';
 import { factsOf } from './facts.ts';
-import { archiveOf, blobPath, digestOf, layoutOf, type Layout } from './oci/layout.ts';
+import { archiveOf, blobPath, digestOf, gzip, layoutOf, zstd, type Compression, type Layout } from './oci/layout.ts';
 import { writeTree } from './oci/tree.ts';
 import { createClient } from './registry/client.ts';
 import { credentialsFor } from './registry/credentials.ts';
@@ -24,7 +24,8 @@ import type { DebianDeps } from './sources/debian.ts';
 import { platformNames, readPins, type PlatformName } from './sources/pins.ts';
 import { updatePins } from './sources/update-pins.ts';
 
-const usage = `usage: npm run images -- [--platform=linux/amd64]... [--output=folder] [--archive=file] [--push=registry[/path] [--insecure]] [--only-pinned]
+const usage = `usage: npm run images -- [--platform=linux/amd64]... [--output=folder] [--archive=file] [--compression=gzip|zstd] [--only-pinned]
+                         [--push=registry[/path] [--insecure]]
        npm run images -- --platform=linux/amd64 --trees=folder
        npm run images -- --fetch
        npm run images -- --update-pins
@@ -49,6 +50,7 @@ async function main(): Promise<void> {
       insecure: { type: 'boolean', default: false },
       trees: { type: 'string' },
       fetch: { type: 'boolean', default: false },
+      compression: { type: 'string', default: 'gzip' },
       'only-pinned': { type: 'boolean', default: false },
       'update-pins': { type: 'boolean', default: false },
       'check-node': { type: 'string' },
@@ -69,8 +71,15 @@ async function main(): Promise<void> {
   // Before minutes are spent on the build.
   const { push, insecure } = values;
   if (push === undefined && insecure) throw new Error('--insecure belongs to --push');
+  const compression = compressionNamed(values.compression);
   const registry = push === undefined ? undefined : await openRegistry(parseTarget(push, { insecure }));
-  const { layout, list } = await write({ platforms, debian, output: values.output, archive: values.archive });
+  const { layout, list } = await write({
+    platforms,
+    debian,
+    compression,
+    output: values.output,
+    archive: values.archive,
+  });
   if (registry === undefined) return;
   await pushImages(layout, list, { ...registry, report });
   report(nextSteps(registry.target, list));
@@ -98,14 +107,20 @@ interface Written {
 interface Output {
   readonly platforms: readonly PlatformName[];
   readonly debian: DebianDeps;
+  readonly compression: Compression;
   readonly output: string;
   /** The layout as one tar, besides. */
   readonly archive: string | undefined;
 }
 
-async function write({ platforms, debian, output, archive }: Output): Promise<Written> {
+async function write({ platforms, debian, compression, output, archive }: Output): Promise<Written> {
   const facts = factsOf(process.env);
-  const { images, documents } = await buildImages({ facts, platforms, debian, compress: rememberedGzip(process.env) });
+  const { images, documents } = await buildImages({
+    facts,
+    platforms,
+    debian,
+    compression: remembered(compression, process.env),
+  });
   const layout = layoutOf(images);
   rmSync(output, { recursive: true, force: true });
   for (const [path, content] of layout.files) put(join(output, 'layout', path), content);
@@ -157,6 +172,12 @@ function checkNode(path: string, platforms: readonly PlatformName[]): void {
   if (expected.length !== 1) throw new Error('--check-node needs exactly one --platform');
   if (found !== expected[0]) throw new Error(`${path} has the checksum ${found}, and ${expected[0]} is pinned`);
   report(`${path} is the pinned Node.js ${pins.node.version} for ${platforms[0]}`);
+}
+
+function compressionNamed(name: string): Compression {
+  if (name === 'gzip') return gzip;
+  if (name === 'zstd') return zstd;
+  throw new Error(`unknown compression ${name}; known: gzip, zstd\n${usage}`);
 }
 
 function platformNamed(name: string): PlatformName {

@@ -8,11 +8,12 @@ import {
   archiveOf,
   buildImages,
   factsOf,
+  gzip,
   imageSet,
   layoutOf,
   platforms,
   readPins,
-  rememberedGzip,
+  remembered,
   searchPath,
   type DebianDeps,
   type Image,
@@ -72,7 +73,7 @@ async function ownImages(env: Environment, { platform: on, prefix, tag }: Naming
     facts: factsOf(env),
     platforms: [on],
     debian,
-    compress: rememberedGzip(env),
+    compression: remembered(gzip, env),
   });
   return images.map((image, index) => ({ ...image, reference: `${prefix}/${imageSet[index]!.name}:${tag}` }));
 }

@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { layerOf, nodePath, type Compress, type Layer, type TarEntry } from '@csi-sidecars/images';
+import { gzip, layerOf, nodePath, type Compression, type Layer, type TarEntry } from '@csi-sidecars/images';
 import { build } from 'esbuild';
 import { repositoryRoot, type Program } from '../processes/program.ts';
 import { machineProgram, whereIs, withLibraries } from './machine-programs.ts';
@@ -21,7 +21,7 @@ export const relayCommand: readonly string[] = [nodePath, relayPath];
 type FileEntry = Extract<TarEntry, { kind: 'file' }>;
 
 /** These layers are unpacked once, on the machine that packed them. */
-const quickly: Compress = (tar) => gzipSync(tar, { level: 1 });
+export const quickly: Compression = { ...gzip, compress: (tar) => gzipSync(tar, { level: 1 }) };
 
 export async function testDriverLayers(): Promise<readonly Layer[]> {
   const runtime = [

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { inspect } from '../../testing/inspect.ts';
-import { archiveOf, layerOf, layoutOf, type Image, type Layer } from './layout.ts';
+import { archiveOf, layerOf, layoutOf, zstd, type Image, type Layer } from './layout.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -50,6 +50,22 @@ it('given a layout as one file, then tar unpacks it, and runtimes find the image
   expect(read('index.json')).toMatchObject({
     manifests: [{ annotations: { 'io.containerd.image.name': 'example.com/a:1' } }],
   });
+});
+
+it('[packaging#65] given layers that are compressed by zstd, then their media type says so, their digests of the tar are the same, and they are read back', () => {
+  const entries = [{ kind: 'file', path: 'program', content: Buffer.from('#!'), mode: 0o755 }] as const;
+  const packed = layerOf('a program', entries, zstd);
+  const layout = layoutOf([anImage('a:1', [packed])]);
+
+  const types = [...layout.files.values()].flatMap(
+    (content) =>
+      Buffer.from(content)
+        .toString()
+        .match(/application\/vnd\.oci\.image\.layer[\w.+]*/g) ?? [],
+  );
+  expect(types).toEqual(['application/vnd.oci.image.layer.v1.tar+zstd']);
+  expect(packed.diffId).toBe(own.diffId);
+  expect(inspect(layout)[0]!.layers[0]!.entries.map(({ path }) => path)).toEqual(['program']);
 });
 
 it.each([

@@ -4,7 +4,7 @@
  * can be written as a folder (for `skopeo` and `crane`) or as one tar (for containerd), and be compared.
  */
 import { createHash } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
+import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { tarOf, type TarEntry } from './tar.ts';
 
 export type Digest = `sha256:${string}`;
@@ -29,6 +29,7 @@ export interface Layer {
   readonly title: string;
   /** Digest of the tar. */
   readonly diffId: Digest;
+  readonly mediaType: string;
   /** The tar, compressed. */
   readonly content: Uint8Array;
 }
@@ -62,18 +63,29 @@ export const mediaTypes = {
   index: 'application/vnd.oci.image.index.v1+json',
   manifest: 'application/vnd.oci.image.manifest.v1+json',
   config: 'application/vnd.oci.image.config.v1+json',
-  layer: 'application/vnd.oci.image.layer.v1.tar+gzip',
 } as const;
 
-/** Compresses a tar; a caller may remember results by the digest of the tar. */
-export type Compress = (tar: Uint8Array, diffId: Digest) => Uint8Array;
+export interface Compression {
+  readonly mediaType: string;
+  /** A caller may remember results by the digest of the tar. */
+  compress(tar: Uint8Array, diffId: Digest): Uint8Array;
+}
 
-export const gzip: Compress = (tar) => gzipSync(tar, { level: 9 });
+export const gzip: Compression = {
+  mediaType: 'application/vnd.oci.image.layer.v1.tar+gzip',
+  compress: (tar) => gzipSync(tar, { level: 9 }),
+};
 
-export function layerOf(title: string, entries: readonly TarEntry[], compress: Compress = gzip): Layer {
+/** A quarter smaller. Every container runtime of Kubernetes 1.30 and later reads it; not every registry and tool does. */
+export const zstd: Compression = {
+  mediaType: 'application/vnd.oci.image.layer.v1.tar+zstd',
+  compress: (tar) => zstdCompressSync(tar, { params: { [constants.ZSTD_c_compressionLevel]: 19 } }),
+};
+
+export function layerOf(title: string, entries: readonly TarEntry[], compression: Compression = gzip): Layer {
   const tar = tarOf(entries);
   const diffId = digestOf(tar);
-  return { title, diffId, content: compress(tar, diffId) };
+  return { title, diffId, mediaType: compression.mediaType, content: compression.compress(tar, diffId) };
 }
 
 export function layoutOf(images: readonly Image[]): Layout {
@@ -146,7 +158,7 @@ function manifestOf(
     schemaVersion: 2,
     mediaType: mediaTypes.manifest,
     config: add(mediaTypes.config, json(config)),
-    layers: layers.map(({ content }) => add(mediaTypes.layer, content)),
+    layers: layers.map(({ mediaType, content }) => add(mediaType, content)),
     annotations,
   };
 }
