@@ -35,7 +35,7 @@ async function shown(
   const error = await demonstrate({
     display,
     programs: { docker: 'docker', kind: 'kind', helm: 'helm' },
-    work: '/work',
+    work: '/run/demo',
     charts: '/charts',
     tag: 'demo',
     end: 'remove',
@@ -63,31 +63,31 @@ function named(input: string): string {
   return objects.map(({ kind, metadata }) => (kind === undefined ? 'values' : `${kind}/${metadata?.name}`)).join(' ');
 }
 
-const cluster = '--name csi-sidecars-demo --kubeconfig /work/kubeconfig';
+const cluster = '--name csi-sidecars-demo --kubeconfig /run/demo/kubeconfig';
 const deleted = `kind delete cluster ${cluster} (always)`;
 
 describe('[packaging#64] npm run kind', () => {
   it('given docker, then a cluster with our images and charts shows the life of a volume, and all of it goes again', async () => {
     const { commands, inputs, error } = await shown();
     const helm = (release: string, chart: string, namespace: string): string =>
-      `helm upgrade --install ${release} /charts/${chart} --namespace ${namespace} --create-namespace --values - --wait --timeout 180s --kubeconfig /work/kubeconfig`;
+      `helm upgrade --install ${release} /charts/${chart} --namespace ${namespace} --create-namespace --values - --wait --timeout 180s --kubeconfig /run/demo/kubeconfig`;
     const wait = (what: string): string => `kubectl wait --for=${what} --timeout=180s`;
     const gone = (release: string, namespace: string): string =>
-      `helm uninstall ${release} --namespace ${namespace} --wait --timeout 180s --kubeconfig /work/kubeconfig`;
+      `helm uninstall ${release} --namespace ${namespace} --wait --timeout 180s --kubeconfig /run/demo/kubeconfig`;
     expect(error).toBeUndefined();
     expect(commands).toEqual([
       'docker version --format {{.Server.Arch}}',
       'kind get clusters',
-      'write /work/images.tar arm64',
-      'write /work/driver',
-      `docker build --tag ${driverReference} /work/driver`,
+      'write /run/demo/images.tar arm64',
+      'write /run/demo/driver',
+      `docker build --tag ${driverReference} /run/demo/driver`,
       `kind create cluster ${cluster} --wait 180s`,
-      'kind load image-archive /work/images.tar --name csi-sidecars-demo',
+      'kind load image-archive /run/demo/images.tar --name csi-sidecars-demo',
       `kind load docker-image ${driverReference} --name csi-sidecars-demo`,
       'kubectl version',
       helm('snapshot-controller', 'snapshot-controller', 'kube-system'),
       helm('demo', 'csi-driver', 'csi-demo'),
-      'helm test demo --namespace csi-demo --timeout 180s --kubeconfig /work/kubeconfig',
+      'helm test demo --namespace csi-demo --timeout 180s --kubeconfig /run/demo/kubeconfig',
       'kubectl apply -f -',
       wait('condition=Ready pod/writer'),
       'kubectl logs writer',
@@ -138,9 +138,9 @@ describe('[packaging#64] npm run kind', () => {
   ])('given a command that fails (%s), then the logs are kept and the cluster is deleted', async (fails) => {
     const { commands, error, screen } = await shown({ fails });
     expect(error).toBeInstanceOf(Error);
-    expect(commands.slice(-2)).toEqual(['kind export logs /work/logs --name csi-sidecars-demo (always)', deleted]);
+    expect(commands.slice(-2)).toEqual(['kind export logs /run/demo/logs --name csi-sidecars-demo (always)', deleted]);
     expect(screen).toMatch(/^FAILED .* failed \(/m);
-    expect(screen).toContain('Logs of the cluster are in /work/logs.');
+    expect(screen).toContain('Logs of the cluster are in /run/demo/logs.');
   });
 
   it('given other data in the restored volume, then it fails', async () => {
@@ -162,7 +162,7 @@ describe('[packaging#64] npm run kind', () => {
     const { commands, screen, error } = await shown({ end: 'keep' });
     expect(error).toBeUndefined();
     expect(commands.at(-1)).toBe('kubectl logs reader');
-    expect(screen).toContain('export KUBECONFIG=/work/kubeconfig; kubectl get pods -A\n');
+    expect(screen).toContain('export KUBECONFIG=/run/demo/kubeconfig; kubectl get pods -A\n');
     expect(screen).toContain('kind delete cluster --name csi-sidecars-demo\n');
   });
 
