@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fills the cache of downloads for images, in a container of the Debian release that they take their libraries from. After `npm ci`.
+# Fills the cache of downloads for images, in a container of the Debian release that they take their libraries from: its apt has a newer
+# version where a pinned one has vanished. After `npm ci`.
 #     .github/fetch-libraries.sh <cache folder>
 set -euo pipefail
 cache="$1"

@@ -66,3 +66,20 @@ it('given a command of a workflow, then its npm scripts and its own scripts are 
   expect(new Set(own)).toEqual(new Set(scripts));
   for (const path of scripts) expect(() => accessSync(join(root, path), constants.X_OK)).not.toThrow();
 });
+
+it('given the commands of the page about security that verify a release, then they ask for what the release signs, by the workflow that signs it', () => {
+  const page = readFileSync(join(root, 'docs/operations/security.md'), 'utf8');
+  const release = workflows.find(({ path }) => path.endsWith('release.yml'))!;
+  const publish = readFileSync(join(root, '.github/publish-images.sh'), 'utf8');
+  const identities = [...page.matchAll(/--certificate-identity=(\S+)/g)].map((match) => match[1]);
+  expect(new Set(identities)).toEqual(new Set([`https://github.com/OWNER/REPO/${release.path}@refs/tags/v1.2.3`]));
+  expect(page).toContain(`--signer-workflow OWNER/REPO/${release.path}`);
+  const kinds = (text: string): readonly string[] => [...text.matchAll(/ --type (\w+)/g)].map((match) => match[1]!);
+  expect(kinds(page)).toEqual(kinds(publish));
+  // Images by the script, with the documents of each platform; charts and provenance by the workflow.
+  expect(publish).toContain('cosign sign --yes --recursive "$registry/$name@$digest"');
+  expect(release.text).toContain('cosign sign --yes "${REGISTRY,,}/charts/$name@$digest"');
+  expect(release.text).toMatch(/uses: actions\/attest@[^]*subject-checksums: dist\/images\/subjects\.txt/);
+  // Only a tag starts it, so the identity ends in one.
+  expect(release.text).toMatch(/^on:\n {2}push:\n {4}tags: /m);
+});

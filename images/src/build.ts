@@ -7,7 +7,7 @@ import type { ProgramName } from '../../scripts/manifests.ts';
 import { programContent } from './content/program-layer.ts';
 import { runtimeContent } from './content/runtime-layer.ts';
 import { spdxOf, type SpdxPackage } from './content/spdx.ts';
-import { gzip, layerOf, type Compress, type Image, type Layer, type Platform } from './oci/layout.ts';
+import { gzip, layerOf, zstd, type Compression, type Image, type Layer, type Platform } from './oci/layout.ts';
 import { ownVersion } from './facts.ts';
 import type { TarEntry } from './oci/tar.ts';
 import type { DebianDeps } from './sources/debian.ts';
@@ -31,7 +31,7 @@ export interface BuildOptions {
   readonly platforms: readonly PlatformName[];
   readonly debian: DebianDeps;
   /** Default: compressed again. */
-  readonly compress?: Compress;
+  readonly compression?: Compression;
 }
 
 export interface BuiltImages {
@@ -57,12 +57,12 @@ export async function buildImages({
   facts,
   platforms: wanted,
   debian,
-  compress = gzip,
+  compression = gzip,
 }: BuildOptions): Promise<BuiltImages> {
-  const programs = programParts(tagOf(facts.version), compress);
+  const programs = programParts(tagOf(facts.version), compression);
   const documents = new Map<string, string>();
   const perPlatform: { readonly name: PlatformName; readonly runtime: Part }[] = [];
-  for (const name of wanted) perPlatform.push({ name, runtime: await runtimePart(name, debian, compress) });
+  for (const name of wanted) perPlatform.push({ name, runtime: await runtimePart(name, debian, compression) });
   const images = imageSet.map((spec): Image => {
     const own = spec.programs.map((program) => programs.get(program)!);
     const { labels, annotations } = describedAs(spec, facts);
@@ -88,17 +88,17 @@ export async function buildImages({
   return { images, documents };
 }
 
-async function runtimePart(platform: PlatformName, debian: DebianDeps, compress: Compress): Promise<Part> {
+async function runtimePart(platform: PlatformName, debian: DebianDeps, compression: Compression): Promise<Part> {
   const { entries, packages } = await runtimeContent(platform, debian);
-  return { layer: layerOf(`Node.js ${debian.pins.node.version} and its libraries`, entries, compress), packages };
+  return { layer: layerOf(`Node.js ${debian.pins.node.version} and its libraries`, entries, compression), packages };
 }
 
 /** One layer per program; the combined image has them all, and so shares them with the others. */
-function programParts(version: string, compress: Compress): ReadonlyMap<ProgramName, Part> {
+function programParts(version: string, compression: Compression): ReadonlyMap<ProgramName, Part> {
   return new Map(
     programNames.map((name) => {
       const { entries, packages } = programContent(name, version);
-      return [name, { layer: layerOf(`/${name}`, entries, compress), packages }];
+      return [name, { layer: layerOf(`/${name}`, entries, compression), packages }];
     }),
   );
 }
@@ -117,12 +117,19 @@ export async function layerEntries(
 }
 
 /** Layers are compressed once per content and Node.js, in the cache. */
-export function rememberedGzip(env: Environment): Compress {
-  return (tar, diffId) => {
-    const key = `${diffId.replace('sha256:', '')}-zlib-${process.versions.zlib}-${process.arch}`;
-    const path = join(cacheFolder(env), 'images', 'layers', `${key}.tar.gz`);
-    if (!existsSync(path)) writeWhole(path, gzip(tar, diffId));
-    return readFileSync(path);
+export function remembered(compression: Compression, env: Environment): Compression {
+  const isZstd = compression.mediaType === zstd.mediaType;
+  const [library, ending] = isZstd
+    ? [`zstd-${process.versions['zstd']}`, 'zst']
+    : [`zlib-${process.versions.zlib}`, 'gz'];
+  return {
+    mediaType: compression.mediaType,
+    compress: (tar, diffId) => {
+      const key = `${diffId.replace('sha256:', '')}-${library}-${process.arch}`;
+      const path = join(cacheFolder(env), 'images', 'layers', `${key}.tar.${ending}`);
+      if (!existsSync(path)) writeWhole(path, compression.compress(tar, diffId));
+      return readFileSync(path);
+    },
   };
 }
 

@@ -6,8 +6,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { buildImages, rememberedGzip, type BuiltImages, type BuildFacts } from './build.ts';
-import { gzip, layoutOf, type Compress, type Layout } from './oci/layout.ts';
+import { buildImages, remembered, type BuiltImages, type BuildFacts } from './build.ts';
+import { gzip, layoutOf, type Compression, type Layout } from './oci/layout.ts';
 import { inspect, type Inspected } from '../testing/inspect.ts';
 import { repositoryRoot } from './repository.ts';
 import { imageSet } from './set.ts';
@@ -52,17 +52,17 @@ describe.runIf(existsSync(join(repositoryRoot, 'dist/bin/csi-attacher')))('the i
   let built: BuiltImages;
   let layout: Layout;
   let all: readonly Inspected[];
-  const build = async (compress: Compress): Promise<BuiltImages> =>
+  const build = async (compression: Compression): Promise<BuiltImages> =>
     await buildImages({
       facts,
       platforms: platformNames,
       debian: { env: process.env, pins: readPins(), pinned: 'preferred', report: () => undefined },
-      compress,
+      compression,
     });
   const of = (name: string): readonly Inspected[] => all.filter((each) => each.name === name);
 
   beforeAll(async () => {
-    built = await build(rememberedGzip(process.env));
+    built = await build(remembered(gzip, process.env));
     layout = layoutOf(built.images);
     all = inspect(layout);
   }, 10 * minutes);

@@ -26,8 +26,8 @@ import {
   type Unpacked,
 } from '../testing/container.ts';
 import { inspect } from '../testing/inspect.ts';
-import { buildImages, rememberedGzip } from './build.ts';
-import { layoutOf } from './oci/layout.ts';
+import { buildImages, remembered } from './build.ts';
+import { gzip, layoutOf } from './oci/layout.ts';
 import { repositoryRoot } from './repository.ts';
 import { imageSet } from './set.ts';
 import { readPins } from './sources/pins.ts';
@@ -46,7 +46,7 @@ describe.runIf(allowed)('containers of the images', () => {
       facts: { version: '1.2.3', created: '1970-01-01T00:00:00Z', revision: 'none' },
       platforms: [process.arch === 'arm64' ? 'linux/arm64' : 'linux/amd64'],
       debian: { env: process.env, pins: readPins(), pinned: 'preferred', report: () => undefined },
-      compress: rememberedGzip(process.env),
+      compression: remembered(gzip, process.env),
     });
     for (const each of inspect(layoutOf(built))) images.set(each.name, open.use(unpack(each)));
     driver = open.use(await startTestDriver({ folder }));

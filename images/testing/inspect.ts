@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Reads a layout as a container runtime does: from the index to the entries of the layers. */
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { blobPath, digestOf, type Descriptor, type Layout, type Platform } from '../src/oci/layout.ts';
 import { entriesOf, type TarEntry } from '../src/oci/tar.ts';
 
@@ -58,7 +58,8 @@ export function inspect({ files }: Layout): readonly Inspected[] {
   const layerOf = (descriptor: Descriptor, diffId: string | undefined): InspectedLayer => {
     const known = layers.get(descriptor.digest);
     if (known !== undefined) return known;
-    const tar = gunzipSync(blob(descriptor));
+    const unpack = descriptor.mediaType.endsWith('+zstd') ? zstdDecompressSync : gunzipSync;
+    const tar = unpack(blob(descriptor));
     if (digestOf(tar) !== diffId) throw new Error(`${descriptor.digest} is not the layer ${diffId}`);
     const layer = { digest: descriptor.digest, size: descriptor.size, entries: entriesOf(tar) };
     layers.set(descriptor.digest, layer);

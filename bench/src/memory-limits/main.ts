@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { buildImages, factsOf, readPins, rememberedGzip, layoutOf } from '@csi-sidecars/images';
+import { buildImages, factsOf, gzip, readPins, remembered, layoutOf } from '@csi-sidecars/images';
 import { inspect, unpack, type Unpacked } from '@csi-sidecars/images/testing';
 import { measureControllers } from './controllers.ts';
 import { measureNodePrograms } from './node-programs.ts';
@@ -32,7 +32,7 @@ try {
     facts: factsOf(process.env),
     platforms: [process.arch === 'arm64' ? 'linux/arm64' : 'linux/amd64'],
     debian: { env: process.env, pins: readPins(), pinned: 'preferred', report: console.error },
-    compress: rememberedGzip(process.env),
+    compression: remembered(gzip, process.env),
   });
   for (const each of inspect(layoutOf(built))) images.set(each.name, unpack(each));
   const options = { folder, images, rounds: Number(values.rounds), limits: numbers(values.limits) };

@@ -8,11 +8,12 @@ import {
   archiveOf,
   buildImages,
   factsOf,
+  gzip,
   imageSet,
   layoutOf,
   platforms,
   readPins,
-  rememberedGzip,
+  remembered,
   searchPath,
   type DebianDeps,
   type Image,
@@ -55,15 +56,36 @@ async function imagesOfPrograms(env: Environment): Promise<readonly Image[]> {
   }
   const notBuilt = programs.find(({ origin }) => origin === 'source');
   if (notBuilt !== undefined) throw new Error(`${notBuilt.name} is not built: run "npm run build" first`);
+  return await ownImages(env, { platform, prefix: registry, tag: imageTag });
+}
+
+interface Naming {
+  readonly platform: PlatformName;
+  /** In front of the names. */
+  readonly prefix: string;
+  readonly tag: string;
+}
+
+async function ownImages(env: Environment, { platform: on, prefix, tag }: Naming): Promise<readonly Image[]> {
   const report = (line: string): void => void process.stderr.write(`${line}\n`);
   const debian: DebianDeps = { env, pins: readPins(), report, pinned: 'preferred' };
   const { images } = await buildImages({
     facts: factsOf(env),
-    platforms: [platform],
+    platforms: [on],
     debian,
-    compress: rememberedGzip(env),
+    compression: remembered(gzip, env),
   });
-  return images.map((image, index) => ({ ...image, reference: `${registry}/${imageSet[index]!.name}:${imageTag}` }));
+  return images.map((image, index) => ({ ...image, reference: `${prefix}/${imageSet[index]!.name}:${tag}` }));
+}
+
+/** Ours alone, for a container engine of that architecture. `npm run build` must have run. */
+export async function writeOwnImages(
+  path: string,
+  { architecture, prefix, tag }: Omit<Naming, 'platform'> & { readonly architecture: string },
+): Promise<void> {
+  const on = Object.keys(platforms).find((name): name is PlatformName => name === `linux/${architecture}`);
+  if (on === undefined) throw new Error(`there are no images for linux/${architecture}`);
+  writeFileSync(path, archiveOf(layoutOf(await ownImages(process.env, { platform: on, prefix, tag }))));
 }
 
 async function imagesForTests(): Promise<readonly Image[]> {

@@ -4,10 +4,10 @@
  * and upstream's programs. Libraries are this machine's, also those of the test driver's Node.js, so that they fit together.
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, realpathSync } from 'node:fs';
+import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { layerOf, nodePath, type Compress, type Layer, type TarEntry } from '@csi-sidecars/images';
+import { gzip, layerOf, nodePath, type Compression, type Layer, type TarEntry } from '@csi-sidecars/images';
 import { build } from 'esbuild';
 import { repositoryRoot, type Program } from '../processes/program.ts';
 import { machineProgram, whereIs, withLibraries } from './machine-programs.ts';
@@ -18,8 +18,10 @@ const relayPath = '/relay.mjs';
 /** In the test driver's image; the sockets are its arguments. */
 export const relayCommand: readonly string[] = [nodePath, relayPath];
 
+type FileEntry = Extract<TarEntry, { kind: 'file' }>;
+
 /** These layers are unpacked once, on the machine that packed them. */
-const quickly: Compress = (tar) => gzipSync(tar, { level: 1 });
+export const quickly: Compression = { ...gzip, compress: (tar) => gzipSync(tar, { level: 1 }) };
 
 export async function testDriverLayers(): Promise<readonly Layer[]> {
   const runtime = [
@@ -31,6 +33,11 @@ export async function testDriverLayers(): Promise<readonly Layer[]> {
     layerOf('programs that mount, format and copy', storageTools(), quickly),
     layerOf('the test driver', [await testDriver(), await relay()], quickly),
   ];
+}
+
+/** The driver and the relay as files, for an image that is made by docker. */
+export async function writeTestDriver(folder: string): Promise<void> {
+  for (const { path, content } of [await testDriver(), await relay()]) writeFileSync(join(folder, path), content);
 }
 
 export function busyboxLayer(): Layer {
@@ -60,15 +67,15 @@ function storageTools(): readonly TarEntry[] {
   return [...devices, ...fileSystems, ...files].flatMap(machineProgram);
 }
 
-function testDriver(): Promise<TarEntry> {
+function testDriver(): Promise<FileEntry> {
   return bundled('packages/test-driver/src/main.ts', testDriverPath);
 }
 
-function relay(): Promise<TarEntry> {
+function relay(): Promise<FileEntry> {
   return bundled('e2e/src/driver/relay.ts', relayPath);
 }
 
-async function bundled(source: string, path: string): Promise<TarEntry> {
+async function bundled(source: string, path: string): Promise<FileEntry> {
   const { outputFiles } = await build({
     entryPoints: [join(repositoryRoot, source)],
     bundle: true,

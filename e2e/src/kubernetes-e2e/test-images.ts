@@ -3,10 +3,9 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { gzipSync } from 'node:zlib';
 import { layerOf, type Image } from '@csi-sidecars/images';
 import { imageForTests } from '../images/images.ts';
-import { busyboxLayer, shellLayer } from '../images/layers.ts';
+import { busyboxLayer, quickly, shellLayer } from '../images/layers.ts';
 import { ensureTools } from '../tools/ensure-tools.ts';
 
 /**
@@ -33,7 +32,7 @@ export async function testImages(tests: string): Promise<readonly Image[]> {
     { kind: 'file', path: 'agnhost', content: readFileSync(agnhost), mode: 0o755 },
     { kind: 'file', path: 'bin/nsenter', content: Buffer.from(nsenter), mode: 0o755 },
   ] as const;
-  const program = layerOf('agnhost', files, (tar) => gzipSync(tar, { level: 1 }));
+  const program = layerOf('agnhost', files, quickly);
   return stdout.split('\n').flatMap((reference) => {
     // What is run of nginx's image is its shell.
     if (/\/(busybox|nginx):/.test(reference)) return [imageForTests(reference, { layers: [shell], entrypoint: [] })];

@@ -23,6 +23,7 @@ export type ToolName =
   | 'h2spec'
   | 'grpc-peer'
   | 'helm'
+  | 'kind'
   | 'kubeconform'
   | 'promtool'
   | 'gcp-pd-driver';
@@ -38,6 +39,7 @@ export interface Family {
     | 'h2spec'
     | 'grpc-peer'
     | 'helm'
+    | 'kind'
     | 'kubeconform'
     | 'promtool'
     | 'gcp-pd-driver';
@@ -84,6 +86,7 @@ const helm: Family = {
   module: 'helm.sh/helm/v4',
   ldflags: (version) => `${strip} -X helm.sh/helm/v4/internal/version.version=${version}`,
 };
+const kind: Family = { name: 'kind', module: 'sigs.k8s.io/kind', ldflags: () => strip };
 const kubeconform: Family = { name: 'kubeconform', module: 'github.com/yannh/kubeconform', ldflags: () => strip };
 /** The same; the module also holds the manifests of the driver that it serves. */
 export const gcpPdDriver: Family = {
@@ -165,6 +168,7 @@ export const catalogue: Readonly<Record<ToolName, Tool>> = {
   h2spec: { name: 'h2spec', family: h2spec, package: `${h2spec.module}/cmd/h2spec`, inKubebuilderAssets: false },
   'grpc-peer': { name: 'grpc-peer', family: grpcPeer, package: '.', inKubebuilderAssets: false },
   helm: { name: 'helm', family: helm, package: `${helm.module}/cmd/helm`, inKubebuilderAssets: false },
+  kind: { name: 'kind', family: kind, package: kind.module, inKubebuilderAssets: false },
   kubeconform: {
     name: 'kubeconform',
     family: kubeconform,

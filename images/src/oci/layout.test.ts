@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { inspect } from '../../testing/inspect.ts';
-import { archiveOf, layerOf, layoutOf, type Image, type Layer } from './layout.ts';
+import { archiveOf, layerOf, layoutOf, zstd, type Image, type Layer } from './layout.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -49,6 +49,38 @@ it('given a layout as one file, then tar unpacks it, and runtimes find the image
   expect(read('oci-layout')).toEqual({ imageLayoutVersion: '1.0.0' });
   expect(read('index.json')).toMatchObject({
     manifests: [{ annotations: { 'io.containerd.image.name': 'example.com/a:1' } }],
+  });
+});
+
+it('[packaging#65] given layers that are compressed by zstd, then their media type says so, their digests of the tar are the same, and they are read back', () => {
+  const entries = [{ kind: 'file', path: 'program', content: Buffer.from('#!'), mode: 0o755 }] as const;
+  const packed = layerOf('a program', entries, zstd);
+  const layout = layoutOf([anImage('a:1', [packed])]);
+
+  const types = [...layout.files.values()].flatMap(
+    (content) =>
+      Buffer.from(content)
+        .toString()
+        .match(/application\/vnd\.oci\.image\.layer[\w.+]*/g) ?? [],
+  );
+  expect(types).toEqual(['application/vnd.oci.image.layer.v1.tar+zstd']);
+  expect(packed.diffId).toBe(own.diffId);
+  expect(inspect(layout)[0]!.layers[0]!.entries.map(({ path }) => path)).toEqual(['program']);
+});
+
+it.each([
+  ['a:1', 'docker.io/library/a:1'],
+  ['b/a:1', 'docker.io/b/a:1'],
+  ['localhost/b/a:1', 'localhost/b/a:1'],
+  ['b:5000/a:1', 'b:5000/a:1'],
+])('given the reference %s, then containerd finds the image where kubelet looks for it, as %s', (reference, name) => {
+  const index = layoutOf([anImage(reference, [own])]).files.get('index.json')!;
+  expect(JSON.parse(Buffer.from(index).toString())).toMatchObject({
+    manifests: [
+      {
+        annotations: { 'org.opencontainers.image.ref.name': reference, 'io.containerd.image.name': name },
+      },
+    ],
   });
 });
 

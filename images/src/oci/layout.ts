@@ -4,7 +4,7 @@
  * can be written as a folder (for `skopeo` and `crane`) or as one tar (for containerd), and be compared.
  */
 import { createHash } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
+import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { tarOf, type TarEntry } from './tar.ts';
 
 export type Digest = `sha256:${string}`;
@@ -29,6 +29,7 @@ export interface Layer {
   readonly title: string;
   /** Digest of the tar. */
   readonly diffId: Digest;
+  readonly mediaType: string;
   /** The tar, compressed. */
   readonly content: Uint8Array;
 }
@@ -62,18 +63,29 @@ export const mediaTypes = {
   index: 'application/vnd.oci.image.index.v1+json',
   manifest: 'application/vnd.oci.image.manifest.v1+json',
   config: 'application/vnd.oci.image.config.v1+json',
-  layer: 'application/vnd.oci.image.layer.v1.tar+gzip',
 } as const;
 
-/** Compresses a tar; a caller may remember results by the digest of the tar. */
-export type Compress = (tar: Uint8Array, diffId: Digest) => Uint8Array;
+export interface Compression {
+  readonly mediaType: string;
+  /** A caller may remember results by the digest of the tar. */
+  compress(tar: Uint8Array, diffId: Digest): Uint8Array;
+}
 
-export const gzip: Compress = (tar) => gzipSync(tar, { level: 9 });
+export const gzip: Compression = {
+  mediaType: 'application/vnd.oci.image.layer.v1.tar+gzip',
+  compress: (tar) => gzipSync(tar, { level: 9 }),
+};
 
-export function layerOf(title: string, entries: readonly TarEntry[], compress: Compress = gzip): Layer {
+/** A quarter smaller. Every container runtime of Kubernetes 1.30 and later reads it; not every registry and tool does. */
+export const zstd: Compression = {
+  mediaType: 'application/vnd.oci.image.layer.v1.tar+zstd',
+  compress: (tar) => zstdCompressSync(tar, { params: { [constants.ZSTD_c_compressionLevel]: 19 } }),
+};
+
+export function layerOf(title: string, entries: readonly TarEntry[], compression: Compression = gzip): Layer {
   const tar = tarOf(entries);
   const diffId = digestOf(tar);
-  return { title, diffId, content: compress(tar, diffId) };
+  return { title, diffId, mediaType: compression.mediaType, content: compression.compress(tar, diffId) };
 }
 
 export function layoutOf(images: readonly Image[]): Layout {
@@ -96,7 +108,10 @@ export function layoutOf(images: readonly Image[]): Layout {
   const named = indexes.map(({ reference, descriptor }) => ({
     ...descriptor,
     // The first is for tools that follow the specification, the second is what containerd calls the image.
-    annotations: { 'org.opencontainers.image.ref.name': reference, 'io.containerd.image.name': reference },
+    annotations: {
+      'org.opencontainers.image.ref.name': reference,
+      'io.containerd.image.name': withRegistry(reference),
+    },
   }));
   files.set('index.json', json({ schemaVersion: 2, mediaType: mediaTypes.index, manifests: named }));
   return { files, digests: new Map(indexes.map(({ reference, descriptor }) => [reference, descriptor.digest])) };
@@ -105,6 +120,13 @@ export function layoutOf(images: readonly Image[]): Layout {
 /** The whole layout as one file, for `ctr images import` and `kind load image-archive`. */
 export function archiveOf({ files }: Layout): Buffer {
   return tarOf([...files].map(([path, content]) => ({ kind: 'file', path, content })));
+}
+
+/** kubelet asks containerd for `docker.io/library/a:1` where a pod names `a:1`. */
+function withRegistry(reference: string): string {
+  const [first = '', ...rest] = reference.split('/');
+  if (rest.length === 0) return `docker.io/library/${reference}`;
+  return /[.:]|^localhost$/.test(first) ? reference : `docker.io/${reference}`;
 }
 
 export function blobPath(digest: string): string {
@@ -136,7 +158,7 @@ function manifestOf(
     schemaVersion: 2,
     mediaType: mediaTypes.manifest,
     config: add(mediaTypes.config, json(config)),
-    layers: layers.map(({ content }) => add(mediaTypes.layer, content)),
+    layers: layers.map(({ mediaType, content }) => add(mediaType, content)),
     annotations,
   };
 }

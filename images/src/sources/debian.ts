@@ -1,35 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Packages of Debian for any platform, on a machine of any platform: apt downloads them with lists of its own, so that nothing is
- * installed and the machine's lists stay as they are. apt checks Debian's signature; the pinned checksum is compared besides.
+ * The pinned packages of Debian, by their checksums: from the cache, Debian's archive, or its archive of everything that it ever had.
+ * What these do not have is left to apt, on a machine that has it.
  */
-import { execFile } from 'node:child_process';
-import {
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { copyFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
-import { promisify } from 'node:util';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { cacheFolder } from '../../../scripts/cache-folder.ts';
 import { digestOf } from '../oci/layout.ts';
-import { entriesOf, type TarEntry } from '../oci/tar.ts';
+import type { TarEntry } from '../oci/tar.ts';
+import { newestByApt, type Offered } from './apt.ts';
+import { filesOfDeb } from './deb.ts';
 import { writeWhole, type SourceDeps } from './node-release.ts';
 import type { DebianPin, PlatformName } from './pins.ts';
 
 export interface DebianDeps extends SourceDeps {
   /**
-   * Debian offers the newest version only, so a pinned one may be gone. `required`: that is an error. `preferred`: the newest is
-   * taken and reported, for images of tests, which must not fail because of it.
+   * What happens when a pinned package cannot be had: `required`: an error, for releases. `preferred`: Debian's newest is taken, with
+   * a warning, so that nothing else fails because Debian has published something.
    */
   readonly pinned: 'required' | 'preferred';
+  /** Default: Debian's own. */
+  readonly archives?: Archives;
+  /** Default: by apt. */
+  readonly newest?: (name: string, platform: PlatformName) => Promise<Offered>;
+}
+
+export interface Archives {
+  readonly debian: string;
+  /** With everything that was ever published, by SHA-1. */
+  readonly snapshot: string;
 }
 
 export interface DebianPackage {
@@ -39,119 +38,105 @@ export interface DebianPackage {
   readonly entries: readonly TarEntry[];
 }
 
-const run = promisify(execFile);
-const outputLimit = 256 * 2 ** 20;
+const debianArchives: Archives = { debian: 'https://deb.debian.org', snapshot: 'https://snapshot.debian.org' };
+const timeoutMs = 60_000;
 
 export async function debianPackages(
   platform: PlatformName,
   deps: DebianDeps,
 ): Promise<ReadonlyMap<string, DebianPackage>> {
   const packages: [string, DebianPackage][] = [];
-  for (const pin of deps.pins.debian.packages) packages.push([pin.name, await debianPackage(pin, platform, deps)]);
+  for (const pin of deps.pins.debian.packages) {
+    const { version, content } = await contentOf(pin, platform, deps);
+    const [sha256, entries] = [checksum(content), await filesOfDeb(content)];
+    packages.push([pin.name, { name: pin.name, version, sha256, entries }]);
+  }
   return new Map(packages);
 }
 
-async function debianPackage(pin: DebianPin, platform: PlatformName, deps: DebianDeps): Promise<DebianPackage> {
-  const { name } = pin;
-  const sha256 = pin.sha256[platform];
-  const path = join(cacheFolder(deps.env), 'images', 'debian', `${sha256}.deb`);
-  if (!existsSync(path)) {
-    const { version, content } = await download(pin, platform, deps);
-    const found = digestOf(content).replace('sha256:', '');
-    if (version === pin.version && found !== sha256) {
-      throw new Error(
-        `${name} ${version} for ${platform} has the checksum ${found}, and not ${sha256}, which is pinned`,
-      );
-    }
-    if (version !== pin.version) return await unpacked(content, { name, version, sha256: found });
-    writeWhole(path, content);
-  }
-  return await unpacked(readFileSync(path), { name, version: pin.version, sha256 });
-}
+type Content = Pick<Offered, 'version' | 'content'>;
 
-async function unpacked(content: Buffer, about: Omit<DebianPackage, 'entries'>): Promise<DebianPackage> {
-  const folder = mkdtempSync(join(tmpdir(), 'csi-sidecars-deb-'));
-  try {
-    const path = join(folder, 'package.deb');
-    writeFileSync(path, content);
-    const options = { encoding: 'buffer', maxBuffer: outputLimit } as const;
-    const { stdout } = await run('dpkg-deb', ['--fsys-tarfile', path], options);
-    return { ...about, entries: entriesOf(stdout) };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-interface Download {
-  readonly version: string;
-  readonly content: Buffer;
-}
-
-async function download(pin: DebianPin, platform: PlatformName, deps: DebianDeps): Promise<Download> {
+async function contentOf(pin: DebianPin, platform: PlatformName, deps: DebianDeps): Promise<Content> {
   const { name, version } = pin;
-  deps.report(`images: downloading ${name} ${version} for ${platform}`);
-  try {
-    return await downloadNow(`${name}=${version}`, platform, deps);
-  } catch (cause) {
-    if (deps.pinned === 'required') {
-      const advice = 'if Debian has replaced it, run: npm run images -- --update-pins';
-      throw new Error(`${name} ${version} could not be downloaded for ${platform}; ${advice}`, { cause });
+  const wanted = pin.sha256[platform];
+  const folder = join(cacheFolder(deps.env), 'images', 'debian');
+  const path = join(folder, `${wanted}.deb`);
+  const cached = existsSync(path) ? readFileSync(path) : undefined;
+  if (cached !== undefined && checksum(cached) === wanted) return { version, content: cached };
+  const standIns = join(folder, `instead-of-${wanted}`);
+  const [standIn] =
+    deps.pinned === 'preferred' && existsSync(standIns)
+      ? readdirSync(standIns).filter((name) => !name.endsWith('.tmp'))
+      : [];
+  if (standIn !== undefined)
+    return warned(pin, { version: standIn, content: readFileSync(join(standIns, standIn)) }, deps);
+
+  const what = `${name} ${version} for ${platform}`;
+  deps.report(`images: downloading ${what}`);
+  const reasons: string[] = [];
+  for (const address of addressesOf(pin, platform, deps.archives)) {
+    const found = await download(address);
+    if (typeof found === 'string') reasons.push(`${address}: ${found}`);
+    else if (checksum(found) !== wanted) reasons.push(`${address}: its checksum is not ${wanted}, which is pinned`);
+    else {
+      writeWhole(path, found);
+      return { version, content: found };
     }
-    const newest = await downloadNow(name, platform, deps);
-    deps.report(`images: ${name} ${version} is not offered any more, ${newest.version} is used for tests`);
-    return newest;
   }
+  const { newest = (of, on) => newestByApt(of, on, deps.env) } = deps;
+  const offered = await newest(name, platform).catch((error: unknown) => {
+    reasons.push(`apt: ${error instanceof Error ? error.message.trim() : String(error)}`);
+    return undefined;
+  });
+  if (offered !== undefined && checksum(offered.content) === wanted) {
+    writeWhole(path, offered.content);
+    return { version, content: offered.content };
+  }
+  if (offered !== undefined && offered.version !== version && deps.pinned === 'preferred') {
+    writeWhole(join(standIns, offered.version), offered.content);
+    return warned(pin, offered, deps);
+  }
+  if (offered !== undefined) {
+    reasons.push(`apt: it offers ${offered.version} with the checksum ${checksum(offered.content)}`);
+  }
+  const advice = 'If Debian has replaced it, `npm run images -- --update-pins` on a Debian machine renews the pins.';
+  throw new Error([`${what} could not be downloaded:`, ...reasons.map((reason) => `  ${reason}`), advice].join('\n'));
 }
 
-/** `libc6` or `libc6=2.36-9`. */
-export async function downloadNow(
-  specifier: string,
+function warned({ name, version }: DebianPin, content: Content, { report }: DebianDeps): Content {
+  report(`images: WARNING: ${name} ${version}, which is pinned, cannot be had any more.`);
+  report(`images: WARNING: ${name} ${content.version} is used instead, so these images are not those of a release.`);
+  return content;
+}
+
+/** Where a package may be: security updates have an archive of their own until the next point release. */
+export function addressesOf(
+  { name, version, folder, sha1 }: DebianPin,
   platform: PlatformName,
-  { env }: Pick<SourceDeps, 'env'>,
-): Promise<Download> {
-  const options = await listsOf(platform, join(cacheFolder(env), 'images', 'apt'));
-  const folder = mkdtempSync(join(tmpdir(), 'csi-sidecars-apt-'));
+  { debian, snapshot }: Archives = debianArchives,
+): readonly string[] {
+  // An epoch is not part of file names.
+  const file = `${name}_${version.replace(/^\d+:/, '')}_${platform.slice('linux/'.length)}.deb`;
+  return [
+    `${debian}/debian/pool/main/${folder}/${file}`,
+    `${debian}/debian-security/pool/updates/main/${folder}/${file}`,
+    `${snapshot}/file/${sha1[platform]}`,
+  ];
+}
+
+/** Or why not. */
+async function download(address: string): Promise<Buffer | string> {
   try {
-    await run('apt-get', [...options, 'download', specifier], { cwd: folder });
-    const [file] = readdirSync(folder);
-    if (file === undefined) throw new Error(`apt-get download ${specifier} left no file`);
-    const { stdout } = await run('dpkg-deb', ['--field', join(folder, file), 'Version']);
-    return { version: stdout.trim(), content: readFileSync(join(folder, file)) };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+    const response = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) });
+    if (response.ok) return Buffer.from(await response.arrayBuffer());
+    await response.body?.cancel();
+    return `${response.status}`;
+  } catch (error) {
+    const { message, cause } = error as Error;
+    return cause instanceof Error && cause.message !== '' ? cause.message : message;
   }
 }
 
-/** Options that make apt use lists of its own for this platform. */
-async function listsOf(platform: PlatformName, folder: string): Promise<readonly string[]> {
-  const architecture = platform.slice('linux/'.length);
-  const [state, sources] = [join(folder, architecture), join(folder, 'sources')];
-  for (const path of ['lists/partial', 'archives/partial']) mkdirSync(join(state, path), { recursive: true });
-  mkdirSync(sources, { recursive: true });
-  // Packages of other origins have nothing to do with it.
-  const own = globSync('/etc/apt/{sources.list,sources.list.d/*}').filter((path) =>
-    readFileSync(path, 'utf8').includes('debian-archive-keyring'),
-  );
-  if (own.length === 0)
-    throw new Error('apt has no sources of Debian here: use a Debian machine, or images/Dockerfile');
-  for (const path of own) await copyFile(path, join(sources, basename(path)));
-  const settings = {
-    'Dir::Etc::sourcelist': '/dev/null',
-    'Dir::Etc::sourceparts': sources,
-    'Dir::State': state,
-    'Dir::State::status': '/dev/null',
-    'Dir::Cache': state,
-    'APT::Architecture': architecture,
-    'APT::Architectures': architecture,
-    'APT::Sandbox::User': 'root',
-    'Acquire::Languages': 'none',
-    'Acquire::Retries': '2',
-  };
-  const options = ['--quiet', ...Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`])];
-  if (!updated.has(state)) await run('apt-get', [...options, 'update']);
-  updated.add(state);
-  return options;
+function checksum(content: Uint8Array): string {
+  return digestOf(content).replace('sha256:', '');
 }
-
-/** Lists that this process has made new. */
-const updated = new Set<string>();

@@ -20,8 +20,12 @@ export interface Pins {
 export interface DebianPin {
   readonly name: string;
   readonly version: string;
+  /** Where it is below the pool of Debian's archive. */
+  readonly folder: string;
   /** The checksum of the package file. */
   readonly sha256: Readonly<Record<PlatformName, string>>;
+  /** Its name in snapshot.debian.org. Nothing is trusted because of it. */
+  readonly sha1: Readonly<Record<PlatformName, string>>;
 }
 
 export const platformNames: readonly PlatformName[] = ['linux/amd64', 'linux/arm64'];

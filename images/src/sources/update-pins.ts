@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Renews pins.json: the Node.js that package-lock.json names, and what Debian offers now. The difference is for people to read. */
 import type { Environment } from '../../../scripts/cache-folder.ts';
-import { digestOf } from '../oci/layout.ts';
-import { downloadNow } from './debian.ts';
+import { digestsOf, type Digests } from '../content/digests.ts';
+import { newestByApt } from './apt.ts';
 import { npmPackage } from './npm-package.ts';
 import { platformNames, readPins, writePins, type DebianPin, type PlatformName } from './pins.ts';
 
@@ -20,16 +20,24 @@ export async function updatePins({ env, report }: UpdateDeps): Promise<void> {
     const { package: name } = before.node.platforms[platform];
     report(`images: reading ${name}@${version}`);
     const files = await npmPackage(`${name}@${version}`, (path) => path === 'bin/node');
-    return { package: name, sha256: checksum(files.get('bin/node')!) };
+    return { package: name, sha256: digestsOf(files.get('bin/node')!).sha256 };
   });
   const packages: DebianPin[] = [];
   for (const { name } of before.debian.packages) {
     report(`images: reading ${name}`);
-    const offered = await perPlatform((platform) => downloadNow(name, platform, { env }));
+    const offered = await perPlatform((platform) => newestByApt(name, platform, env));
     const versions = new Set(Object.values(offered).map((each) => each.version));
     if (versions.size > 1) throw new Error(`Debian has ${name} in several versions: ${[...versions].join(', ')}`);
-    const sha256 = await perPlatform((platform) => Promise.resolve(checksum(offered[platform].content)));
-    packages.push({ name, version: [...versions][0]!, sha256 });
+    const { version: offeredVersion, folder } = offered[platformNames[0]!];
+    const checksums = (kind: keyof Digests): Promise<PerPlatform<string>> =>
+      perPlatform((platform) => Promise.resolve(digestsOf(offered[platform].content)[kind]));
+    packages.push({
+      name,
+      version: offeredVersion,
+      folder,
+      sha256: await checksums('sha256'),
+      sha1: await checksums('sha1'),
+    });
   }
   writePins({ node: { version, platforms: node }, debian: { ...before.debian, packages } });
   report('images: pins.json is renewed');
@@ -39,8 +47,4 @@ async function perPlatform<T>(of: (platform: PlatformName) => Promise<T>): Promi
   const values: Partial<PerPlatform<T>> = {};
   for (const platform of platformNames) values[platform] = await of(platform);
   return values as PerPlatform<T>;
-}
-
-function checksum(content: Uint8Array): string {
-  return digestOf(content).replace('sha256:', '');
 }

@@ -2,18 +2,10 @@
 /**
  * Control plane `kind`: a cluster of one node in a container, with our images loaded. Needs Linux, root (the suite looks into the
  * node), a container engine and kind. The cluster and /var/lib/kubelet of this machine, which must be empty before, are removed at the end.
+ * The kubeconfig of the user is not touched.
  */
 import { execFile } from 'node:child_process';
-import {
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -37,6 +29,7 @@ import {
   processesIn,
   volumeMountsIn,
 } from './cluster.ts';
+import { abandonedCluster, claimFolder, removeFolder, thisMachine } from './kubelet-folder.ts';
 
 export interface KindOptions {
   /** Logs and certificates; they stay. */
@@ -56,21 +49,32 @@ export async function startKind({ folder, env }: KindOptions): Promise<ControlPl
   const work = mkdtempSync(join(tmpdir(), 'csi-kind-'));
   opening.defer(() => rmSync(work, { recursive: true, force: true }));
   const podLogs = join(work, 'pods');
-  for (const path of [podLogs, kubeletRoot, folder]) mkdirSync(path, { recursive: true });
-  opening.defer(() => rmSync(kubeletRoot, { recursive: true, force: true }));
+  for (const path of [podLogs, folder]) mkdirSync(path, { recursive: true });
+  const archive = join(work, 'images.tar');
+  await writeImages(archive, env);
 
+  const kubeconfigFile = join(work, 'kubeconfig');
+  const remove = async (name: string): Promise<void> => {
+    await run(kind, ['delete', 'cluster', '--name', name, '--kubeconfig', kubeconfigFile]);
+  };
+  const abandoned = abandonedCluster(kubeletRoot, thisMachine);
+  if (abandoned !== undefined) {
+    process.stderr.write(`kind: taking away what a run that was killed has left (cluster ${abandoned})\n`);
+    await remove(abandoned);
+    removeFolder(kubeletRoot, thisMachine);
+  }
   const cluster = `csi-e2e-${process.pid}`;
+  claimFolder(kubeletRoot, { pid: process.pid, cluster });
+  opening.defer(() => removeFolder(kubeletRoot, thisMachine));
   const config = join(work, 'kind.json');
   const nodeImage = env['KIND_NODE_IMAGE'];
   writeFileSync(config, clusterConfiguration({ podLogs, ...(nodeImage !== undefined && { nodeImage }) }));
   opening.defer(async () => {
     await run(kind, ['export', 'logs', join(folder, 'logs'), '--name', cluster]).catch(() => undefined);
-    await run(kind, ['delete', 'cluster', '--name', cluster]);
+    await remove(cluster);
   });
-  await run(kind, ['create', 'cluster', '--name', cluster, '--config', config, '--wait', '120s']);
-
-  const archive = join(work, 'images.tar');
-  await writeImages(archive, env);
+  const create = ['create', 'cluster', '--name', cluster, '--kubeconfig', kubeconfigFile];
+  await run(kind, [...create, '--config', config, '--wait', '120s']);
   await run(kind, ['load', 'image-archive', archive, '--name', cluster]);
   rmSync(archive);
 
@@ -134,9 +138,7 @@ function findPrograms(): { readonly kind: string; readonly engine: string } {
   const engine = ['docker', 'podman'].map(whereIs).find((path) => path !== undefined);
   if (kind === undefined) throw new Refusal('control plane "kind" needs kind, and it is not in PATH');
   if (engine === undefined) throw new Refusal('control plane "kind" needs docker or podman, and none is in PATH');
-  if (existsSync(kubeletRoot) && readdirSync(kubeletRoot).length > 0) {
-    throw new Refusal(`control plane "kind" needs an empty ${kubeletRoot}, which it removes at the end`);
-  }
+  abandonedCluster(kubeletRoot, thisMachine);
   return { kind, engine };
 }
 
