@@ -58,8 +58,20 @@ function* podViolations(pod: PodSpec, allowed: Allowance): Iterable<string> {
   }
   const isWindows = pod.os?.name === 'windows';
   for (const container of containersOf(pod)) yield* containerViolations(container, allowed, isWindows);
-  const names = containersOf(pod).map(({ name }) => name);
-  if (new Set(names).size < names.length) yield 'two containers of one name';
+  yield* repeated(
+    'container',
+    containersOf(pod).map(({ name }) => name),
+  );
+  yield* repeated(
+    'volume',
+    (pod.volumes ?? []).map(({ name }) => name),
+  );
+}
+
+/** What an API server refuses or merges into one. */
+function* repeated(what: string, names: readonly string[]): Iterable<string> {
+  for (const name of new Set(names.filter((each, index) => names.indexOf(each) < index)))
+    yield `two of ${what} ${name}`;
 }
 
 function* containerViolations(
@@ -81,6 +93,23 @@ function* containerViolations(
     yield `${name}: a probe that starts a process`;
   }
   if (container.terminationMessagePolicy !== 'FallbackToLogsOnError') yield `${name}: the last log lines are not kept`;
+  const { env = [], ports = [], volumeMounts = [] } = container;
+  yield* repeated(
+    `${name}: variable`,
+    env.map((each) => each.name),
+  );
+  yield* repeated(
+    `${name}: port`,
+    ports.map((each) => each.name),
+  );
+  yield* repeated(
+    `${name}: port`,
+    ports.map(({ containerPort, protocol = 'TCP' }) => `${containerPort} ${protocol}`),
+  );
+  yield* repeated(
+    `${name}: mount`,
+    volumeMounts.map(({ mountPath }) => mountPath),
+  );
 }
 
 /** The strictest Pod Security level that admits a pod. */

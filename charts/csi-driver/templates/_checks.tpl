@@ -176,6 +176,17 @@
 {{- fail (printf "sidecars.combined.enabled runs our %s, but sidecars.%s selects upstream's image: there is no combined image of upstream" . .) -}}
 {{- end -}}
 {{- end -}}
+{{- $shared := dict -}}
+{{- range $v.sidecars.combined.env }}{{ $_ := set $shared .name "" }}{{ end -}}
+{{- range $key := include "csi-driver.combinedControllers" . | fromYamlArray -}}
+{{- range dig $key "env" list $v.sidecars -}}
+{{- $variable := toJson . -}}
+{{- if and (get $shared .name) (ne (get $shared .name) $variable) -}}
+{{- fail (printf "sidecars.combined.enabled: the variable %s of sidecars.%s.env has another value for another controller, but one process has one value for all: set it in sidecars.combined.env" .name $key) -}}
+{{- end -}}
+{{- if not (hasKey $shared .name) }}{{ $_ := set $shared .name $variable }}{{ end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 

@@ -50,6 +50,19 @@ true
 {{- end -}}
 {{- end }}
 
+{{- /* Takes dict fields nodeOptions env: a variable of the values takes the place of the chart's, since the API server refuses two of one name. */}}
+{{- define "snapshot-controller.env" -}}
+{{- $variables := list -}}
+{{- range $name, $path := .fields }}{{ $variables = append $variables (dict "name" $name "valueFrom" (dict "fieldRef" (dict "fieldPath" $path))) }}{{ end -}}
+{{- with .nodeOptions }}{{ $variables = append $variables (dict "name" "NODE_OPTIONS" "value" .) }}{{ end -}}
+{{- $variables = concat $variables (default list .env) -}}
+{{- $last := dict -}}
+{{- range $index, $variable := $variables }}{{ $_ := set $last $variable.name $index }}{{ end -}}
+{{- $kept := list -}}
+{{- range $index, $variable := $variables }}{{ if eq $index (get $last $variable.name) }}{{ $kept = append $kept $variable }}{{ end }}{{ end -}}
+{{- toYaml $kept -}}
+{{- end }}
+
 {{- define "snapshot-controller.pullSecrets" -}}
 {{- with .Values.imagePullSecrets -}}
 imagePullSecrets:

@@ -202,6 +202,13 @@ describe('the controller', () => {
     expect(await failure({ imagePullSecrets: [{ nam: 'two' }] })).toContain('imagePullSecrets');
   });
 
+  it('[packaging#54] given a value for each variable that the chart sets, then each container has it once, with the value of the user', async () => {
+    const env = ['POD_NAMESPACE', 'NODE_OPTIONS'].map((name) => ({ name, value: 'mine' }));
+    const own = { nodeOptions: '--max-old-space-size=64', env };
+    const rendered = containersOf(await render({ values: { controller: own, webhook: { enabled: true, ...own } } }));
+    expect(rendered.map((container) => container.env)).toEqual([env, env]);
+  });
+
   it('[packaging#47] given the chart as a part of another one with global values, then the schema accepts them, and a registry for all images is used', async () => {
     const values = { enabled: true, global: { imageRegistry: 'registry.example.com/x', other: { nested: 1 } } };
     const [controller] = ofKind(await render({ values }), 'Deployment');

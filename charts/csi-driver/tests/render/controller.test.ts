@@ -294,7 +294,7 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     });
     const provisioner = container(pod, 'csi-provisioner');
     expect(flagsOf(provisioner)).toMatchObject({ 'enable-capacity': 'true', 'capacity-ownerref-level': '2' });
-    expect(provisioner.env?.map(({ name }) => name)).toEqual(['POD_NAMESPACE', 'NAMESPACE', 'POD_NAME']);
+    expect(provisioner.env?.map(({ name }) => name)).toEqual(['NAMESPACE', 'POD_NAME', 'POD_NAMESPACE']);
     expect(container(pod, 'csi-attacher').image).toBe('csi-attacher:v0.1.0');
   });
 

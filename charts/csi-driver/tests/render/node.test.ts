@@ -210,7 +210,7 @@ describe.skipIf(!hasHelm)('distributed mode', () => {
         'enable-capacity': 'true',
         'capacity-ownerref-level': '1',
       });
-      expect(provisioner.env?.map(({ name }) => name)).toEqual(['POD_NAMESPACE', 'NAMESPACE', 'POD_NAME', 'NODE_NAME']);
+      expect(provisioner.env?.map(({ name }) => name)).toEqual(['NAMESPACE', 'NODE_NAME', 'POD_NAME', 'POD_NAMESPACE']);
       const snapshotter = flagsOf(container(pod, 'csi-snapshotter'));
       expect(snapshotter).toMatchObject({ 'node-deployment': 'true' });
       for (const flags of [flagsOf(provisioner), snapshotter])

@@ -126,6 +126,32 @@ describe('the rules themselves', () => {
       object: workloadWith(good, { automountServiceAccountToken: true }),
       found: 'Deployment a: the token of the account is mounted into every container',
     },
+    {
+      what: 'a variable twice',
+      object: workloadWith({ ...good, env: [{ name: 'A' }, { name: 'B' }, { name: 'A' }] }),
+      found: 'Deployment a: two of c: variable A',
+    },
+    {
+      what: 'a port twice',
+      object: workloadWith({
+        ...good,
+        ports: [
+          { name: 'x', containerPort: 1 },
+          { name: 'y', containerPort: 1, protocol: 'TCP' },
+        ],
+      }),
+      found: 'Deployment a: two of c: port 1 TCP',
+    },
+    {
+      what: 'two mounts at one place',
+      object: workloadWith({ ...good, volumeMounts: ['v', 'w'].map((name) => ({ name, mountPath: '/m' })) }),
+      found: 'Deployment a: two of c: mount /m',
+    },
+    {
+      what: 'two volumes of one name',
+      object: workloadWith(good, { volumes: [{ name: 'v' }, { name: 'v' }] }),
+      found: 'Deployment a: two of volume v',
+    },
   ])('given $what, then it is found', ({ object, found }) => {
     expect(violations([object], allowance)).toEqual([found]);
   });
