@@ -167,15 +167,36 @@
 {{- $v := .Values -}}
 {{- $on := include "csi-driver.features" . | fromYaml -}}
 {{- $controllers := include "csi-driver.controllers" . | fromYamlArray -}}
-{{- if and (has "provisioner" $controllers) $v.sidecars.provisioner.provisioningProtection (include "csi-driver.isUpstream" (list . "provisioner")) -}}
-{{- fail "sidecars.provisioner.provisioningProtection is a flag of our csi-provisioner, and the image is upstream's" -}}
+{{- $combined := ternary (include "csi-driver.combinedControllers" . | fromYamlArray) list $on.combined -}}
+{{- $ours := and $on.combined $on.controllerPod -}}
+{{- range $key := concat $controllers (ternary (list "livenessProbe" "nodeDriverRegistrar") (list "livenessProbe") $on.nodePod) -}}
+{{- $s := index $v.sidecars $key -}}
+{{- if has $key $combined -}}
+{{- if include "csi-driver.isUpstreamByValue" (list $root $key) -}}
+{{- fail (printf "sidecars.combined.enabled runs our %s, but sidecars.%s selects upstream's image: there is no combined image of upstream" $key $key) -}}
+{{- end -}}
+{{- else if include "csi-driver.isUpstream" (list $root $key) -}}
+{{- $how := "set sidecars.image.registry to a registry with our images, or leave this value out" -}}
+{{- if $s.nodeOptions }}{{ fail (printf "sidecars.%s.nodeOptions is for Node.js, and the image is upstream's, whose programs are Go: %s" $key $how) }}{{ end -}}
+{{- if $s.provisioningProtection }}{{ fail (printf "sidecars.%s.provisioningProtection is a flag of our program, and the image is upstream's: %s" $key $how) }}{{ end -}}
+{{- range default list $s.extraArgs -}}
+{{- if regexMatch "^--?provisioning-protection(=.*)?$" . }}{{ fail (printf "sidecars.%s.extraArgs has %s, a flag of our program, and the image is upstream's: %s" $key . $how) }}{{ end -}}
+{{- end -}}
+{{- else -}}
+{{- $ours = true -}}
+{{- $image := default dict $s.image -}}
+{{- if not (or (contains "/" (include "csi-driver.sidecarRepository" (list $root $key))) $v.global.imageRegistry (eq (include "csi-driver.sidecarPullPolicy" (list $root $image)) "Never")) -}}
+{{- fail (printf "the image of sidecars.%s is ours, and nobody has published it: set sidecars.image.registry to the registry that you pushed it to, or, if the nodes have it, sidecars.image.pullPolicy to Never" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and $on.combined $on.controllerPod (not (include "csi-driver.ownImageIsSomewhere" (list . $v.sidecars.combined.image))) -}}
+{{- fail "sidecars.combined.enabled needs our image csi-sidecars, which nobody has published: set sidecars.image.registry to the registry that you pushed it to, or, if the nodes have it, sidecars.image.pullPolicy to Never" -}}
+{{- end -}}
+{{- if and $v.sidecars.image.tag (not $ours) -}}
+{{- fail "sidecars.image.tag is the tag of our images, and all sidecars are upstream's: set sidecars.image.registry to a registry with our images, or the image.tag of each sidecar" -}}
 {{- end -}}
 {{- if $on.combined -}}
-{{- range include "csi-driver.combinedControllers" . | fromYamlArray -}}
-{{- if include "csi-driver.isUpstream" (list $root .) -}}
-{{- fail (printf "sidecars.combined.enabled runs our %s, but sidecars.%s selects upstream's image: there is no combined image of upstream" . .) -}}
-{{- end -}}
-{{- end -}}
 {{- $shared := dict -}}
 {{- range $v.sidecars.combined.env }}{{ $_ := set $shared .name "" }}{{ end -}}
 {{- range $key := include "csi-driver.combinedControllers" . | fromYamlArray -}}
