@@ -13,10 +13,9 @@
 {{- if eq .feature "topology" }}{{ $isOn = and (or $on.topology $on.capacity) (not $on.distributed) }}{{ end -}}
 {{- if $isOn }}{{ $rules = append $rules (omit . "feature") }}{{ end -}}
 {{- end -}}
+{{- /* With an audience too: v1.1.0 reads its SnapshotMetadataService in any case. */ -}}
 {{- if eq $key "snapshotMetadata" -}}
-{{- if not $root.Values.sidecars.snapshotMetadata.audience -}}
 {{- $rules = append $rules (dict "apiGroups" (list "cbt.storage.k8s.io") "resources" (list "snapshotmetadataservices") "resourceNames" (list $root.Values.driver.name) "verbs" (list "get")) -}}
-{{- end -}}
 {{- end -}}
 {{- toYaml (concat $rules (dig $key "additionalRules" list $root.Values.sidecars)) -}}
 {{- end -}}

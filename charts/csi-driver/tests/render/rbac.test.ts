@@ -81,6 +81,17 @@ describe.skipIf(!hasHelm)('the permissions', () => {
     ]);
   });
 
+  it('[packaging#58] given an audience for snapshot metadata or none, then the sidecar may read its SnapshotMetadataService, which v1.1.0 does in any case', async () => {
+    for (const audience of ['', 'backup']) {
+      const snapshotMetadata = { tlsSecretName: 'tls', audience };
+      const role = await roleOf('snapshot-metadata', {
+        features: { snapshotMetadata: true },
+        sidecars: { snapshotMetadata },
+      });
+      expect(grants(role, 'snapshotmetadataservices.cbt.storage.k8s.io'), audience).toEqual(['get']);
+    }
+  });
+
   it('[packaging#20] given any namespace, then the election runs where its role is', async () => {
     const objects = await renderWith({}, { namespace: 'elsewhere' });
     const role = one(objects, 'Role', 'test-csi-driver-leases');
