@@ -57,6 +57,7 @@ function* podViolations(pod: PodSpec, allowed: Allowance): Iterable<string> {
     yield `volume ${name} is the host path ${hostPath.path}`;
   }
   const isWindows = pod.os?.name === 'windows';
+  if (isWindows && pod.securityContext?.windowsOptions === undefined) yield 'no user of Windows';
   for (const container of containersOf(pod)) yield* containerViolations(container, allowed, isWindows);
   yield* repeated(
     'container',
@@ -84,7 +85,7 @@ function* containerViolations(
   if (image.endsWith(':latest')) yield `${name}: image latest`;
   if (resources?.requests === undefined) yield `${name}: no requests`;
   if (resources?.limits?.['cpu'] !== undefined) yield `${name}: a CPU limit delays the renewal of a Lease`;
-  if (securityContext === undefined) yield `${name}: no security context`;
+  if (securityContext === undefined && !isWindows) yield `${name}: no security context`;
   if (!isWindows && securityContext?.readOnlyRootFilesystem !== true && !writable.includes(name))
     yield `${name}: the root file system is writable`;
   if (livenessProbe === undefined && readinessProbe === undefined && !unprobed.includes(name))

@@ -44,6 +44,14 @@
 {{- fail "csiDriver.serviceAccountTokenInSecrets is set, but csiDriver.tokenRequests is empty: there are no tokens, and the API server refuses it" -}}
 {{- end -}}
 
+{{- if $v.node.windows.enabled -}}
+{{- if and $v.node.windows.hostProcess $v.node.windows.csiProxy -}}
+{{- fail "node.windows.csiProxy is set, but node.windows.hostProcess is true: such a driver works on the host by itself. Set one of the two" -}}
+{{- end -}}
+{{- if not (or $v.node.windows.hostProcess $v.node.windows.csiProxy) -}}
+{{- fail "node.windows.hostProcess is false and node.windows.csiProxy is empty: the driver could mount nothing. Name the APIs of csi-proxy that it uses, for example [filesystem-v1, disk-v1, volume-v1]" -}}
+{{- end -}}
+{{- end -}}
 {{- if and $v.node.windows.enabled (hasKey (default dict $v.node.extraDaemonSets) "windows") -}}
 {{- fail "node.extraDaemonSets has the key windows, which is the name of the DaemonSet of node.windows: choose another key" -}}
 {{- end -}}

@@ -88,6 +88,21 @@ const rows: readonly Row[] = [
     then: /set controller\.bindAddress/,
   },
   {
+    given: 'pods of Windows that could mount nothing',
+    values: { node: { windows: { enabled: true, hostProcess: false } } },
+    then: /node\.windows\.csiProxy is empty: the driver could mount nothing/,
+  },
+  {
+    given: 'csi-proxy for HostProcess pods',
+    values: { node: { windows: { enabled: true, csiProxy: ['disk-v1'] } } },
+    then: /node\.windows\.csiProxy is set, but node\.windows\.hostProcess is true/,
+  },
+  {
+    given: 'both limits of a budget',
+    values: { controller: { pdb: { minAvailable: 1, maxUnavailable: 1 } } },
+    then: /controller\.pdb has both minAvailable and maxUnavailable, .*: set one of them to null/,
+  },
+  {
     given: 'a common label that selectors use',
     values: { commonLabels: { 'app.kubernetes.io/name': 'mine' } },
     then: /commonLabels may not set app\.kubernetes\.io\/name/,
