@@ -113,6 +113,10 @@
 {{- end -}}
 {{- end -}}
 
+{{- if not (or (kindIs "invalid" $v.controller.pdb.minAvailable) (kindIs "invalid" $v.controller.pdb.maxUnavailable)) -}}
+{{- fail "controller.pdb has both minAvailable and maxUnavailable, of which a PodDisruptionBudget can have one: set one of them to null" -}}
+{{- end -}}
+
 {{- $selected := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "csi.csi-sidecars/daemonset" "csi.csi-sidecars/workload" -}}
 {{- range $where, $labels := dict "commonLabels" $v.commonLabels "controller.podLabels" $v.controller.podLabels "node.podLabels" $v.node.podLabels -}}
 {{- range $name, $value := $labels -}}

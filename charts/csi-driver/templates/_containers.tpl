@@ -110,6 +110,17 @@ of the user's takes the place of the chart's.
     {{- end }}
   {{- $get := dict "path" "/healthz" "port" "healthz" }}
   {{- $get = merge $get (include "csi-driver.probeHost" (list $root .where) | fromYaml) }}
+  {{- with $driver.lifecycle }}
+  lifecycle:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- if $driver.startupProbe }}
+  {{- $startup := dict "httpGet" $get "periodSeconds" 10 "timeoutSeconds" 5 "failureThreshold" 60 }}
+  {{- with include "csi-driver.probe" (dict "defaults" $startup "own" $driver.startupProbe) }}
+  startupProbe:
+    {{- . | nindent 4 }}
+  {{- end }}
+  {{- end }}
   {{- $liveness := dict "httpGet" $get "initialDelaySeconds" 10 "periodSeconds" 10 "timeoutSeconds" 5 "failureThreshold" 5 }}
   {{- with include "csi-driver.probe" (dict "defaults" $liveness "own" $driver.livenessProbe) }}
   livenessProbe:

@@ -14,7 +14,7 @@
 {{- toYaml (mergeOverwrite $affinity (deepCopy (default dict $c.affinity))) -}}
 {{- end -}}
 
-{{/* (dict root pod): DNS and host namespaces. */}}
+{{/* (pod): DNS, the host's network, names of hosts, the runtime. */}}
 {{- define "csi-driver.podNetwork" -}}
 {{- $pod := . -}}
 hostNetwork: {{ default false $pod.hostNetwork }}
@@ -26,6 +26,13 @@ dnsPolicy: ClusterFirstWithHostNet
 {{- with $pod.dnsConfig }}
 dnsConfig:
   {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $pod.hostAliases }}
+hostAliases:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $pod.runtimeClassName }}
+runtimeClassName: {{ . }}
 {{- end }}
 {{- end -}}
 

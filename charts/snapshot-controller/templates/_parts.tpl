@@ -49,6 +49,12 @@ true
 {{- end -}}
 {{- end }}
 
+{{- /* Upstream's program uses rights that ours has no need of. */}}
+{{- define "snapshot-controller.rbacProfile" -}}
+{{- $upstream := include "snapshot-controller.isUpstream" (dict "root" . "image" .Values.image "name" "snapshot-controller") -}}
+{{- default (ternary "compatible" "minimal" (eq $upstream "true")) .Values.rbac.profile -}}
+{{- end }}
+
 {{- /* Takes dict root image name. A released digest holds as long as the values choose neither another place nor a version. */}}
 {{- define "snapshot-controller.image" -}}
 {{- $released := .root.Files.Get "files/released-images.yaml" | fromYaml -}}

@@ -294,7 +294,7 @@ describe('the controller', () => {
     expect(controller!['spec'].template.spec.containers[0].args).toContain('--kube-api-burst=1000000');
   });
 
-  it('given the rights minimal, then they are those that the program uses; given compatible, then those of upstream', async () => {
+  it("[packaging#63] given our image, then the rights are those that the program uses; given the profile compatible or upstream's image, then those of upstream", async () => {
     const rules = async (values: object): Promise<unknown> => {
       const objects = await render({ values: { controller: { enableDistributedSnapshotting: false }, ...values } });
       return flatRules(
@@ -307,8 +307,10 @@ describe('the controller', () => {
           rbacObjects({ profile: name, subject: 'snapshot-controller' }, { namespace: 'storage', driverName: 'd' }),
         ) as Untyped,
       );
-    expect(await rules({})).toEqual(profile('minimal'));
-    expect(await rules({ rbac: { profile: 'compatible' } })).toEqual(profile('stock'));
+    expect(await rules(ours)).toEqual(profile('minimal'));
+    expect(await rules({ rbac: { profile: 'minimal' } })).toEqual(profile('minimal'));
+    expect(await rules({ ...ours, rbac: { profile: 'compatible' } })).toEqual(profile('stock'));
+    expect(await rules({})).toEqual(profile('stock'));
     const distributed = ofKind(
       await render({ values: { controller: { enableDistributedSnapshotting: true } } }),
       'ClusterRole',

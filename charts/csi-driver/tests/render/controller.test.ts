@@ -232,6 +232,22 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     expect(namesIn(pod)).toEqual(['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter']);
   });
 
+  it('[packaging#60] given hooks and a startup probe of the driver, names of hosts and a runtime, then both pods have them, and none of them without', async () => {
+    const driver = { lifecycle: { preStop: { sleep: { seconds: 1 } } }, startupProbe: { periodSeconds: 3 } };
+    const pod = { hostAliases: [{ ip: '10.0.0.1', hostnames: ['storage'] }], runtimeClassName: 'vm' };
+    const objects = await renderWith({ driver: { controller: driver, node: driver }, controller: pod, node: pod });
+    const plain = await renderWith();
+    for (const kind of ['Deployment', 'DaemonSet']) {
+      const { startupProbe, ...rest } = container(podOf(one(objects, kind)), 'csi-driver');
+      expect(podOf(one(objects, kind))).toMatchObject(pod);
+      expect(rest).toMatchObject({ lifecycle: driver.lifecycle });
+      expect(startupProbe).toMatchObject({ httpGet: { path: '/healthz' }, periodSeconds: 3, failureThreshold: 60 });
+      for (const key of Object.keys(pod)) expect(podOf(one(plain, kind))).not.toHaveProperty(key);
+      for (const key of Object.keys(driver))
+        expect(container(podOf(one(plain, kind)), 'csi-driver')).not.toHaveProperty(key);
+    }
+  });
+
   it("given the host's network, then everything listens on localhost and is probed there", async () => {
     const pod = await controllerPod({ controller: { hostNetwork: true } });
     expect(pod.dnsPolicy).toBe('ClusterFirstWithHostNet');

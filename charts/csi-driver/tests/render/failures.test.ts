@@ -165,41 +165,6 @@ const rows: readonly Row[] = [
     then: /sidecars\.combined\.enabled runs our provisioner, but sidecars\.provisioner selects upstream's image/,
   },
   {
-    given: "a flag of ours with upstream's image",
-    values: { sidecars: { ...upstream.sidecars, provisioner: { provisioningProtection: 'always' } } },
-    then: /sidecars\.provisioner\.provisioningProtection is a flag of our program, .* set sidecars\.image\.registry/,
-  },
-  {
-    given: "a flag of ours among the arguments of upstream's image",
-    values: { sidecars: { ...upstream.sidecars, provisioner: { extraArgs: ['-provisioning-protection=off'] } } },
-    then: /sidecars\.provisioner\.extraArgs has -provisioning-protection=off, a flag of our program/,
-  },
-  {
-    given: "options of Node.js with upstream's image",
-    values: { sidecars: { ...upstream.sidecars, nodeDriverRegistrar: { nodeOptions: '--max-old-space-size=64' } } },
-    then: /sidecars\.nodeDriverRegistrar\.nodeOptions is for Node\.js, and the image is upstream's/,
-  },
-  {
-    given: "the tag of our images with upstream's",
-    values: { sidecars: { image: { ...upstream.sidecars.image, tag: 'v1' } } },
-    then: /sidecars\.image\.tag is the tag of our images, and all sidecars are upstream's: set sidecars\.image\.registry/,
-  },
-  {
-    given: 'our images without a registry',
-    values: { sidecars: { image: { registry: '' }, implementation: 'csi-sidecars' } },
-    then: /sidecars\.provisioner is ours, and nobody has published it: set sidecars\.image\.registry .*pullPolicy to Never/,
-  },
-  {
-    given: 'our image of one sidecar without a registry',
-    values: { sidecars: { image: { registry: '' }, livenessProbe: { implementation: 'csi-sidecars' } } },
-    then: /sidecars\.livenessProbe is ours, and nobody has published it/,
-  },
-  {
-    given: 'the combined container without a registry',
-    values: { sidecars: { image: { registry: '' }, combined: { enabled: true } } },
-    then: /sidecars\.combined\.enabled needs our image csi-sidecars, which nobody has published/,
-  },
-  {
     given: 'controllers in one process that want different values of one gate',
     values: {
       sidecars: {

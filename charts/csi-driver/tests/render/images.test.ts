@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Whose images a chart from the sources deploys. What a released chart does is in release.test.ts. */
 import { describe, expect, it } from 'vitest';
-import { hasHelm, notes, render } from '../../../testing/helm.ts';
+import { hasHelm, notes, refusalOf, render } from '../../../testing/helm.ts';
 import { containersOf, isWorkload, podOf, type Manifest } from '../../../testing/manifest.ts';
 import { chart, minimalFile, upstream } from '../minimal.ts';
 
@@ -93,4 +93,54 @@ describe.skipIf(!hasHelm)('mixed images', () => {
       ]),
     );
   });
+});
+
+describe.skipIf(!hasHelm)('what is refused', () => {
+  const refusal = (sidecars: object): Promise<string> => refusalOf({ chart, files, values: { sidecars } });
+
+  it.each([
+    ['the implementation alone', { implementation: 'csi-sidecars' }, /sidecars\.provisioner is ours/],
+    ['that of one sidecar', { livenessProbe: { implementation: 'csi-sidecars' } }, /sidecars\.livenessProbe is ours/],
+    ['the combined container', { combined: { enabled: true } }, /combined\.enabled needs our image csi-sidecars/],
+  ])(
+    '[packaging#56] given no registry of ours and %s, then it is refused, with both ways out',
+    async (_, sidecars, text) => {
+      const sentence = await refusal(sidecars);
+      expect(sentence).toMatch(text);
+      expect(sentence).toMatch(
+        /nobody has published.*: set sidecars\.image\.registry .*sidecars\.image\.pullPolicy to Never/,
+      );
+    },
+  );
+
+  it.each([
+    [
+      'a flag of ours',
+      { provisioner: { provisioningProtection: 'always' } },
+      /sidecars\.provisioner\.provisioningProtection is a flag of our program/,
+    ],
+    [
+      'a flag of ours among the arguments',
+      { provisioner: { extraArgs: ['-provisioning-protection=off'] } },
+      /sidecars\.provisioner\.extraArgs has -provisioning-protection=off, a flag of our program/,
+    ],
+    [
+      'options of Node.js',
+      { nodeDriverRegistrar: { nodeOptions: '--max-old-space-size=64' } },
+      /sidecars\.nodeDriverRegistrar\.nodeOptions is for Node\.js/,
+    ],
+    [
+      'the tag of our images',
+      { image: { tag: 'v1' } },
+      /sidecars\.image\.tag is the tag of our images, and all sidecars are upstream's/,
+    ],
+  ])(
+    "[packaging#57] given upstream's images and %s, then it is refused, and accepted with a registry of ours",
+    async (_, sidecars, text) => {
+      expect(await refusal(sidecars)).toMatch(text);
+      const { image = {} } = sidecars as { image?: object };
+      const ours = { ...sidecars, image: { ...image, registry: 'r.example.com' } };
+      expect(sidecarsOf(await render({ chart, files, values: { sidecars: ours } }))).toHaveLength(6);
+    },
+  );
 });
