@@ -8,16 +8,15 @@ import { digestOf, goldenPath, valuesFiles } from '../../../testing/matrix.ts';
 import { securityLevelOf, violations, type Allowance } from '../../../testing/policy.ts';
 import { chart } from '../minimal.ts';
 
-const files = valuesFiles(chart);
+const files = valuesFiles(chart).filter(({ isExample }) => !isExample);
 const golden = (name: string): readonly Manifest[] =>
   toManifests(readFileSync(goldenPath(chart, `${name}.yaml`), 'utf8'));
 
-/** kubelet's folders, and what drivers of the examples need. */
+/** kubelet's folders, and what drivers need. */
 const hostPaths = [
   /(^|\/|\\)kubelet(\/|\\)(plugins|plugins_registry|pods)((\/|\\)[a-z0-9.-]+)?$/,
-  /^\/(dev|sys|lib\/modules|run\/udev)$/,
-  /^\/var\/lib\/csi-hostpath-data$/,
-  /^\/run\/topolvm$/,
+  /^\/(dev|sys|lib\/modules)$/,
+  /^\\\\\.\\pipe\\csi-proxy-[a-z]+-v1$/,
 ];
 /** livenessprobe is watched by the probe of the driver, which it serves. */
 const unprobed = ['liveness-probe'];
@@ -25,9 +24,7 @@ const unprobed = ['liveness-probe'];
 const withoutElection = [...unprobed, 'csi-provisioner', 'csi-snapshotter'];
 const allowanceOf = (name: string): Allowance => ({
   hostPaths,
-  hostNetwork: ['hostnetwork', 'nfs', 'aws-ebs'].includes(name),
-  // The NFS driver mounts into its own root.
-  writable: name === 'nfs' ? ['csi-driver'] : [],
+  hostNetwork: name === 'hostnetwork',
   unprobed: name.includes('distributed') ? withoutElection : unprobed,
 });
 
