@@ -380,7 +380,7 @@ describe('definitions', () => {
   });
 
   it('given definitions without those of groups, then the gate is off, and all that may be done with groups is to look for that of a member', async () => {
-    const objects = await render({ values: { crds: { group: false } } });
+    const objects = await render({ values: { ...ours, crds: { group: false } } });
     expect(ofKind(objects, 'CustomResourceDefinition')).toHaveLength(3);
     expect(containersOf(objects)[0].args).toContain('--feature-gates=CSIVolumeGroupSnapshot=false');
     const rules = ofKind(objects, 'ClusterRole').flatMap((role) => role['rules'] as { apiGroups: string[] }[]);

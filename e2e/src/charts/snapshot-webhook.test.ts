@@ -165,7 +165,7 @@ describe('the conversion webhook of the chart', () => {
     await untilEstablished();
     await storeContent();
     await helm(['upgrade', 'snapshots', chart, `--namespace=${namespace}`, '--values=-'], {
-      input: JSON.stringify({ webhook }),
+      input: JSON.stringify({ image: { registry: 'registry.example.com' }, webhook }),
     });
     const mount = await serve(namespace, port);
     await untilConverted();
