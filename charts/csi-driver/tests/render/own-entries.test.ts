@@ -20,14 +20,16 @@ const sidecars = [
 ];
 
 /** Each container that the chart has, with the values of its variables. */
-function variables(objects: readonly Manifest[]): ReadonlyMap<string, readonly (readonly [string, string?])[]> {
+function variables(
+  objects: readonly Manifest[],
+): ReadonlyMap<string, readonly (readonly [string, string | undefined])[]> {
   const pods = objects.filter(isWorkload).map((object) => ({ of: nameOf(object), pod: podOf(object) }));
   const tests = objects.filter(({ kind }) => kind === 'Pod').map(({ spec }) => ({ of: 'Pod', pod: spec as never }));
   return new Map(
     [...pods, ...tests].flatMap(({ of, pod }) =>
       containersOf(pod).map((each) => [
         `${of} ${each.name}`,
-        (each.env ?? []).map(({ name, value }): readonly [string, string?] => [name, value]),
+        (each.env ?? []).map(({ name, value }): readonly [string, string | undefined] => [name, value]),
       ]),
     ),
   );
