@@ -41,7 +41,7 @@ export interface Container {
   readonly args?: readonly string[];
   readonly restartPolicy?: string;
   readonly env?: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: object }[];
-  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number; readonly protocol?: string }[];
   readonly volumeMounts?: readonly {
     readonly name: string;
     readonly mountPath: string;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The values files of a chart: `ci/*.yaml` for its tests and `examples/*.yaml` for users. Comments at the top of a file say for which
+ * The values files of a chart: `ci/*.yaml` for its tests, which have golden files, and `examples/*.yaml` for users. Comments at the top of a file say for which
  * cluster it is rendered: `# kube-version: 1.29.0`, `# api-versions: a/v1 b/v1`, `# parent`: the values of a chart that depends on it.
  */
 import { createHash } from 'node:crypto';
@@ -14,6 +14,7 @@ export interface ValuesFile {
   readonly kubeVersion: string;
   readonly apiVersions: readonly string[];
   readonly isForParent: boolean;
+  readonly isExample: boolean;
 }
 
 const usualVersion = '1.34.0';
@@ -31,6 +32,7 @@ export function valuesFiles(chart: string): readonly ValuesFile[] {
         kubeVersion: header('kube-version') ?? usualVersion,
         apiVersions: header('api-versions')?.split(' ') ?? [],
         isForParent: /^# parent$/m.test(text),
+        isExample: file.startsWith('examples'),
       };
     });
 }

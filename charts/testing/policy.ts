@@ -57,9 +57,22 @@ function* podViolations(pod: PodSpec, allowed: Allowance): Iterable<string> {
     yield `volume ${name} is the host path ${hostPath.path}`;
   }
   const isWindows = pod.os?.name === 'windows';
+  if (isWindows && pod.securityContext?.windowsOptions === undefined) yield 'no user of Windows';
   for (const container of containersOf(pod)) yield* containerViolations(container, allowed, isWindows);
-  const names = containersOf(pod).map(({ name }) => name);
-  if (new Set(names).size < names.length) yield 'two containers of one name';
+  yield* repeated(
+    'container',
+    containersOf(pod).map(({ name }) => name),
+  );
+  yield* repeated(
+    'volume',
+    (pod.volumes ?? []).map(({ name }) => name),
+  );
+}
+
+/** What an API server refuses or merges into one. */
+function* repeated(what: string, names: readonly string[]): Iterable<string> {
+  for (const name of new Set(names.filter((each, index) => names.indexOf(each) < index)))
+    yield `two of ${what} ${name}`;
 }
 
 function* containerViolations(
@@ -72,7 +85,7 @@ function* containerViolations(
   if (image.endsWith(':latest')) yield `${name}: image latest`;
   if (resources?.requests === undefined) yield `${name}: no requests`;
   if (resources?.limits?.['cpu'] !== undefined) yield `${name}: a CPU limit delays the renewal of a Lease`;
-  if (securityContext === undefined) yield `${name}: no security context`;
+  if (securityContext === undefined && !isWindows) yield `${name}: no security context`;
   if (!isWindows && securityContext?.readOnlyRootFilesystem !== true && !writable.includes(name))
     yield `${name}: the root file system is writable`;
   if (livenessProbe === undefined && readinessProbe === undefined && !unprobed.includes(name))
@@ -81,6 +94,23 @@ function* containerViolations(
     yield `${name}: a probe that starts a process`;
   }
   if (container.terminationMessagePolicy !== 'FallbackToLogsOnError') yield `${name}: the last log lines are not kept`;
+  const { env = [], ports = [], volumeMounts = [] } = container;
+  yield* repeated(
+    `${name}: variable`,
+    env.map((each) => each.name),
+  );
+  yield* repeated(
+    `${name}: port`,
+    ports.map((each) => each.name),
+  );
+  yield* repeated(
+    `${name}: port`,
+    ports.map(({ containerPort, protocol = 'TCP' }) => `${containerPort} ${protocol}`),
+  );
+  yield* repeated(
+    `${name}: mount`,
+    volumeMounts.map(({ mountPath }) => mountPath),
+  );
 }
 
 /** The strictest Pod Security level that admits a pod. */

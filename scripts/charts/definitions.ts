@@ -57,6 +57,8 @@ export const definitions: Readonly<Record<string, object>> = {
   optionalPort: { type: ['integer', 'null'], minimum: 1, maximum: 65535 },
   logLevel: { type: 'integer', minimum: 0, maximum: 10 },
   optionalLogLevel: { type: ['integer', 'null'], minimum: 0, maximum: 10 },
+  /** The rest of it is Kubernetes' to check. */
+  variable: { type: 'object', required: ['name'], properties: { name } },
   triState: { enum: [true, false, 'auto'] },
   pullPolicy: { enum: ['Always', 'IfNotPresent', 'Never'] },
   pullSecret: {

@@ -44,6 +44,14 @@
 {{- fail "csiDriver.serviceAccountTokenInSecrets is set, but csiDriver.tokenRequests is empty: there are no tokens, and the API server refuses it" -}}
 {{- end -}}
 
+{{- if $v.node.windows.enabled -}}
+{{- if and $v.node.windows.hostProcess $v.node.windows.csiProxy -}}
+{{- fail "node.windows.csiProxy is set, but node.windows.hostProcess is true: such a driver works on the host by itself. Set one of the two" -}}
+{{- end -}}
+{{- if not (or $v.node.windows.hostProcess $v.node.windows.csiProxy) -}}
+{{- fail "node.windows.hostProcess is false and node.windows.csiProxy is empty: the driver could mount nothing. Name the APIs of csi-proxy that it uses, for example [filesystem-v1, disk-v1, volume-v1]" -}}
+{{- end -}}
+{{- end -}}
 {{- if and $v.node.windows.enabled (hasKey (default dict $v.node.extraDaemonSets) "windows") -}}
 {{- fail "node.extraDaemonSets has the key windows, which is the name of the DaemonSet of node.windows: choose another key" -}}
 {{- end -}}
@@ -103,6 +111,10 @@
 {{- if and (get $on (printf "%sPod" $where)) $pod.hostNetwork $v.metrics.enabled (not $pod.bindAddress) -}}
 {{- fail (printf "%s.hostNetwork is true with metrics.enabled: set %s.bindAddress to the address at which metrics are served, for example 0.0.0.0 or localhost" $where $where) -}}
 {{- end -}}
+{{- end -}}
+
+{{- if not (or (kindIs "invalid" $v.controller.pdb.minAvailable) (kindIs "invalid" $v.controller.pdb.maxUnavailable)) -}}
+{{- fail "controller.pdb has both minAvailable and maxUnavailable, of which a PodDisruptionBudget can have one: set one of them to null" -}}
 {{- end -}}
 
 {{- $selected := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "csi.csi-sidecars/daemonset" "csi.csi-sidecars/workload" -}}
@@ -167,13 +179,45 @@
 {{- $v := .Values -}}
 {{- $on := include "csi-driver.features" . | fromYaml -}}
 {{- $controllers := include "csi-driver.controllers" . | fromYamlArray -}}
-{{- if and (has "provisioner" $controllers) $v.sidecars.provisioner.provisioningProtection (include "csi-driver.isUpstream" (list . "provisioner")) -}}
-{{- fail "sidecars.provisioner.provisioningProtection is a flag of our csi-provisioner, and the image is upstream's" -}}
+{{- $combined := ternary (include "csi-driver.combinedControllers" . | fromYamlArray) list $on.combined -}}
+{{- $ours := and $on.combined $on.controllerPod -}}
+{{- range $key := concat $controllers (ternary (list "livenessProbe" "nodeDriverRegistrar") (list "livenessProbe") $on.nodePod) -}}
+{{- $s := index $v.sidecars $key -}}
+{{- if has $key $combined -}}
+{{- if include "csi-driver.isUpstreamByValue" (list $root $key) -}}
+{{- fail (printf "sidecars.combined.enabled runs our %s, but sidecars.%s selects upstream's image: there is no combined image of upstream" $key $key) -}}
+{{- end -}}
+{{- else if include "csi-driver.isUpstream" (list $root $key) -}}
+{{- $how := "set sidecars.image.registry to a registry with our images, or leave this value out" -}}
+{{- if $s.nodeOptions }}{{ fail (printf "sidecars.%s.nodeOptions is for Node.js, and the image is upstream's, whose programs are Go: %s" $key $how) }}{{ end -}}
+{{- if $s.provisioningProtection }}{{ fail (printf "sidecars.%s.provisioningProtection is a flag of our program, and the image is upstream's: %s" $key $how) }}{{ end -}}
+{{- range default list $s.extraArgs -}}
+{{- if regexMatch "^--?provisioning-protection(=.*)?$" . }}{{ fail (printf "sidecars.%s.extraArgs has %s, a flag of our program, and the image is upstream's: %s" $key . $how) }}{{ end -}}
+{{- end -}}
+{{- else -}}
+{{- $ours = true -}}
+{{- $image := default dict $s.image -}}
+{{- if not (or (contains "/" (include "csi-driver.sidecarRepository" (list $root $key))) $v.global.imageRegistry (eq (include "csi-driver.sidecarPullPolicy" (list $root $image)) "Never")) -}}
+{{- fail (printf "the image of sidecars.%s is ours, and nobody has published it: set sidecars.image.registry to the registry that you pushed it to, or, if the nodes have it, sidecars.image.pullPolicy to Never" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and $on.combined $on.controllerPod (not (include "csi-driver.ownImageIsSomewhere" (list . $v.sidecars.combined.image))) -}}
+{{- fail "sidecars.combined.enabled needs our image csi-sidecars, which nobody has published: set sidecars.image.registry to the registry that you pushed it to, or, if the nodes have it, sidecars.image.pullPolicy to Never" -}}
+{{- end -}}
+{{- if and $v.sidecars.image.tag (not $ours) -}}
+{{- fail "sidecars.image.tag is the tag of our images, and all sidecars are upstream's: set sidecars.image.registry to a registry with our images, or the image.tag of each sidecar" -}}
 {{- end -}}
 {{- if $on.combined -}}
-{{- range include "csi-driver.combinedControllers" . | fromYamlArray -}}
-{{- if include "csi-driver.isUpstream" (list $root .) -}}
-{{- fail (printf "sidecars.combined.enabled runs our %s, but sidecars.%s selects upstream's image: there is no combined image of upstream" . .) -}}
+{{- $shared := dict -}}
+{{- range $v.sidecars.combined.env }}{{ $_ := set $shared .name "" }}{{ end -}}
+{{- range $key := include "csi-driver.combinedControllers" . | fromYamlArray -}}
+{{- range dig $key "env" list $v.sidecars -}}
+{{- $variable := toJson . -}}
+{{- if and (get $shared .name) (ne (get $shared .name) $variable) -}}
+{{- fail (printf "sidecars.combined.enabled: the variable %s of sidecars.%s.env has another value for another controller, but one process has one value for all: set it in sidecars.combined.env" .name $key) -}}
+{{- end -}}
+{{- if not (hasKey $shared .name) }}{{ $_ := set $shared .name $variable }}{{ end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

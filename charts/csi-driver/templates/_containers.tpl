@@ -12,22 +12,34 @@
 {{- toYaml (mergeOverwrite $context (deepCopy (default dict (index . 2)))) -}}
 {{- end -}}
 
-{{/* (root): proxy variables, as YAML list items. */}}
-{{- define "csi-driver.proxyEnv" -}}
-{{- with .Values.proxy.httpProxy }}
-- {name: HTTP_PROXY, value: {{ . | quote }}}
-{{- end }}
-{{- with .Values.proxy.httpsProxy }}
-- {name: HTTPS_PROXY, value: {{ . | quote }}}
-{{- end }}
-{{- with .Values.proxy.noProxy }}
-- {name: NO_PROXY, value: {{ . | quote }}}
-{{- end }}
+{{/*
+(dict root [socket] [fields] [nodeOptions] [withProxy] [own]): the environment of a container, as a YAML list. `socket`: the driver's, for the
+driver itself. `fields`: fields of the pod by variable. A variable of the user (`own`) takes the place of ours: the API server refuses two of one name.
+*/}}
+{{- define "csi-driver.env" -}}
+{{- $variables := list -}}
+{{- if and .socket .root.Values.driver.socketEnvName }}{{ $variables = append $variables (dict "name" .root.Values.driver.socketEnvName "value" .socket) }}{{ end -}}
+{{- range $name, $path := .fields }}{{ $variables = append $variables (dict "name" $name "valueFrom" (dict "fieldRef" (dict "fieldPath" $path))) }}{{ end -}}
+{{- if .withProxy -}}
+{{- $proxy := .root.Values.proxy -}}
+{{- range $pair := list (list "HTTP_PROXY" $proxy.httpProxy) (list "HTTPS_PROXY" $proxy.httpsProxy) (list "NO_PROXY" $proxy.noProxy) -}}
+{{- if last $pair }}{{ $variables = append $variables (dict "name" (first $pair) "value" (last $pair)) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- with .nodeOptions }}{{ $variables = append $variables (dict "name" "NODE_OPTIONS" "value" .) }}{{ end -}}
+{{- $variables = concat $variables (default list .own) -}}
+{{- $last := dict -}}
+{{- range $index, $variable := $variables }}{{ $_ := set $last $variable.name $index }}{{ end -}}
+{{- $kept := list -}}
+{{- range $index, $variable := $variables }}{{ if eq $index (get $last $variable.name) }}{{ $kept = append $kept $variable }}{{ end }}{{ end -}}
+{{- toYaml $kept -}}
 {{- end -}}
 
-{{- define "csi-driver.podNamespaceEnv" }}
-- name: POD_NAMESPACE
-  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+{{/* (dict root own): the environment of the driver, whichever its pod. */}}
+{{- define "csi-driver.driverEnv" -}}
+{{- $fields := dict "POD_NAMESPACE" "metadata.namespace" -}}
+{{- with .root.Values.driver.nodeIdEnvName }}{{ $_ := set $fields . "spec.nodeName" }}{{ end -}}
+{{- include "csi-driver.env" (merge (dict "fields" $fields "withProxy" true) .) -}}
 {{- end -}}
 
 {{- define "csi-driver.tokenMount" }}
@@ -83,18 +95,7 @@ of the user's takes the place of the chart's.
     {{- toYaml . | nindent 4 }}
   {{- end }}
   env:
-    {{- with $root.Values.driver.socketEnvName }}
-    - {name: {{ . }}, value: "unix:///csi/csi.sock"}
-    {{- end }}
-    {{- with $root.Values.driver.nodeIdEnvName }}
-    - name: {{ . }}
-      valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
-    {{- end }}
-    {{- include "csi-driver.podNamespaceEnv" $root | nindent 4 }}
-    {{- include "csi-driver.proxyEnv" $root | nindent 4 }}
-    {{- with $driver.env }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
+    {{- include "csi-driver.driverEnv" (dict "root" $root "socket" "unix:///csi/csi.sock" "own" $driver.env) | nindent 4 }}
   {{- with $driver.envFrom }}
   envFrom:
     {{- toYaml . | nindent 4 }}
@@ -109,6 +110,17 @@ of the user's takes the place of the chart's.
     {{- end }}
   {{- $get := dict "path" "/healthz" "port" "healthz" }}
   {{- $get = merge $get (include "csi-driver.probeHost" (list $root .where) | fromYaml) }}
+  {{- with $driver.lifecycle }}
+  lifecycle:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- if $driver.startupProbe }}
+  {{- $startup := dict "httpGet" $get "periodSeconds" 10 "timeoutSeconds" 5 "failureThreshold" 60 }}
+  {{- with include "csi-driver.probe" (dict "defaults" $startup "own" $driver.startupProbe) }}
+  startupProbe:
+    {{- . | nindent 4 }}
+  {{- end }}
+  {{- end }}
   {{- $liveness := dict "httpGet" $get "initialDelaySeconds" 10 "periodSeconds" 10 "timeoutSeconds" 5 "failureThreshold" 5 }}
   {{- with include "csi-driver.probe" (dict "defaults" $liveness "own" $driver.livenessProbe) }}
   livenessProbe:
@@ -178,19 +190,11 @@ of the user's takes the place of the chart's.
   {{- end }}
   args:
     {{- include "csi-driver.arguments" (list $root $key .where) | nindent 4 }}
+  {{- $fields := dict "POD_NAMESPACE" "metadata.namespace" }}
+  {{- if and (eq $key "provisioner") $on.capacity }}{{ $fields = merge $fields (dict "NAMESPACE" "metadata.namespace" "POD_NAME" "metadata.name") }}{{ end }}
+  {{- if eq .where "node" }}{{ $_ := set $fields "NODE_NAME" "spec.nodeName" }}{{ end }}
   env:
-    {{- include "csi-driver.podNamespaceEnv" $root | nindent 4 }}
-    {{- if and (eq $key "provisioner") $on.capacity }}
-    - name: NAMESPACE
-      valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
-    - name: POD_NAME
-      valueFrom: {fieldRef: {fieldPath: metadata.name}}
-    {{- end }}
-    {{- if eq .where "node" }}
-    - name: NODE_NAME
-      valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
-    {{- end }}
-    {{- include "csi-driver.sidecarEnv" (list $root $s) | nindent 4 }}
+    {{- include "csi-driver.env" (dict "root" $root "fields" $fields "withProxy" true "nodeOptions" $s.nodeOptions "own" $s.env) | nindent 4 }}
   {{- if $endpoint }}
   ports:
     - {name: {{ $program.port }}, containerPort: {{ include "csi-driver.port" (list $root $key .where) }}, protocol: TCP}
@@ -226,18 +230,6 @@ of the user's takes the place of the chart's.
     {{- end }}
 {{- end -}}
 
-{{/* (list root settings): proxy, heap and the user's variables, for a sidecar that uses the API. */}}
-{{- define "csi-driver.sidecarEnv" -}}
-{{- $s := index . 1 -}}
-{{- include "csi-driver.proxyEnv" (index . 0) }}
-{{- with $s.nodeOptions }}
-- {name: NODE_OPTIONS, value: {{ . | quote }}}
-{{- end }}
-{{- with $s.env }}
-{{ toYaml . }}
-{{- end }}
-{{- end -}}
-
 {{/*
 (dict root where port own): probes of the election. The endpoint opens when the driver has answered, so the startup probe waits for ten
 minutes; upstream's example kills a sidecar whose driver is slow.
@@ -266,22 +258,17 @@ livenessProbe:
   imagePullPolicy: {{ include "csi-driver.sidecarPullPolicy" (list . $s.image) }}
   args:
     {{- include "csi-driver.combinedArguments" . | nindent 4 }}
+  {{- $fields := dict "POD_NAMESPACE" "metadata.namespace" }}
+  {{- if $on.capacity }}{{ $fields = merge $fields (dict "NAMESPACE" "metadata.namespace" "POD_NAME" "metadata.name") }}{{ end }}
+  {{- /* Settings of single sidecars stay where they are. */}}
+  {{- $own := dict "env" list "volumeMounts" list }}
+  {{- range $key := include "csi-driver.combinedControllers" . | fromYamlArray }}
+  {{- range $what := list "env" "volumeMounts" }}
+  {{- $_ := set $own $what (concat (get $own $what) (default list (dig $key $what list $.Values.sidecars)) | uniq) }}
+  {{- end }}
+  {{- end }}
   env:
-    {{- include "csi-driver.podNamespaceEnv" . | nindent 4 }}
-    {{- if $on.capacity }}
-    - name: NAMESPACE
-      valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
-    - name: POD_NAME
-      valueFrom: {fieldRef: {fieldPath: metadata.name}}
-    {{- end }}
-    {{- /* Settings of single sidecars stay where they are. */}}
-    {{- $own := dict "env" list "volumeMounts" list }}
-    {{- range $key := include "csi-driver.combinedControllers" . | fromYamlArray }}
-    {{- range $what := list "env" "volumeMounts" }}
-    {{- $_ := set $own $what (concat (get $own $what) (default list (dig $key $what list $.Values.sidecars)) | uniq) }}
-    {{- end }}
-    {{- end }}
-    {{- include "csi-driver.sidecarEnv" (list . (dict "env" (concat $own.env $s.env))) | nindent 4 }}
+    {{- include "csi-driver.env" (dict "root" . "fields" $fields "withProxy" true "own" (concat $own.env $s.env)) | nindent 4 }}
   ports:
     - {name: sidecar-metrics, containerPort: {{ int .Values.ports.controller.combined }}, protocol: TCP}
   {{- if .Values.leaderElection.enabled }}
@@ -315,7 +302,7 @@ livenessProbe:
   {{- end }}
   args:
     {{- include "csi-driver.livenessArguments" (list .root .where) | nindent 4 }}
-  {{- include "csi-driver.smallSidecarEnv" $s | nindent 2 }}
+  {{- include "csi-driver.smallSidecarEnv" (list .root $s) | nindent 2 }}
   securityContext:
     {{- include "csi-driver.sidecarSecurity" (list .root .where $s.securityContext) | nindent 4 }}
   resources:
@@ -328,16 +315,11 @@ livenessProbe:
     {{- end }}
 {{- end -}}
 
-{{/* (settings): environment of a sidecar that does not use the API. */}}
+{{/* (list root settings): environment of a sidecar that does not use the API. */}}
 {{- define "csi-driver.smallSidecarEnv" -}}
+{{- $s := index . 1 -}}
 env:
-  {{- include "csi-driver.podNamespaceEnv" . | nindent 2 }}
-  {{- with .nodeOptions }}
-  - {name: NODE_OPTIONS, value: {{ . | quote }}}
-  {{- end }}
-  {{- with .env }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- include "csi-driver.env" (dict "root" (index . 0) "fields" (dict "POD_NAMESPACE" "metadata.namespace") "nodeOptions" $s.nodeOptions "own" $s.env) | nindent 2 }}
 {{- end -}}
 
 {{- define "csi-driver.registrarContainer" -}}
@@ -351,7 +333,7 @@ env:
   {{- end }}
   args:
     {{- include "csi-driver.registrarArguments" . | nindent 4 }}
-  {{- include "csi-driver.smallSidecarEnv" $s | nindent 2 }}
+  {{- include "csi-driver.smallSidecarEnv" (list . $s) | nindent 2 }}
   ports:
     - {name: reg-healthz, containerPort: {{ int .Values.ports.node.nodeDriverRegistrar }}, protocol: TCP}
   {{- $get := dict "path" "/healthz" "port" "reg-healthz" }}

@@ -33,7 +33,7 @@ crossNamespaceDataSources: {{ $f.crossNamespaceDataSources }}
 handleVolumeInUseError: {{ .Values.sidecars.resizer.handleVolumeInUseError }}
 serviceMonitor: {{ and .Values.metrics.enabled (eq (include "csi-driver.triState" (list . .Values.metrics.serviceMonitor.enabled "monitoring.coreos.com/v1/ServiceMonitor")) "true") }}
 podMonitor: {{ and .Values.metrics.enabled (eq (include "csi-driver.triState" (list . .Values.metrics.podMonitor.enabled "monitoring.coreos.com/v1/PodMonitor")) "true") }}
-test: {{ and (default false .Values.test.enabled) (or (ne (include "csi-driver.isUpstream" (list . "provisioner")) "true") (not (empty (dig "repository" "" .Values.test.image))) (not (empty (dig "registry" "" .Values.test.image)))) }}
+test: {{ and (default false .Values.test.enabled) (eq (include "csi-driver.ownImageIsSomewhere" (list . .Values.test.image)) "true") (or .Values.sidecars.combined.enabled (ne (include "csi-driver.isUpstream" (list . "provisioner")) "true") (not (empty (dig "repository" "" .Values.test.image))) (not (empty (dig "registry" "" .Values.test.image)))) }}
 prometheusRule: {{ and .Values.metrics.enabled (eq (include "csi-driver.triState" (list . .Values.metrics.rules.enabled "monitoring.coreos.com/v1/PrometheusRule")) "true") }}
 {{- end -}}
 

@@ -46,18 +46,29 @@ nodeDriverRegistrar: {container: node-driver-registrar, image: csi-node-driver-r
 {{- default $sidecars.implementation (dig (index . 1) "implementation" "" $sidecars) -}}
 {{- end -}}
 
-{{/* (list root key): repository of a sidecar with its registry. */}}
+{{/* (reference): "true" if it is in a registry of upstream. */}}
+{{- define "csi-driver.inUpstreamsRegistry" -}}
+{{- if regexMatch "^(registry\\.k8s\\.io|k8s\\.gcr\\.io|quay\\.io/k8scsi)(/|$)" . }}true{{ end -}}
+{{- end -}}
+
+{{- define "csi-driver.upstreamsRegistry" -}}registry.k8s.io/sig-storage{{- end -}}
+
+{{/*
+(list root key): repository of a sidecar with its registry. Without one of the values it is that of the release, and upstream's in a chart from
+the sources, whose images nobody has published.
+*/}}
 {{- define "csi-driver.sidecarRepository" -}}
 {{- $root := index . 0 -}}
 {{- $program := index (include "csi-driver.programs" $root | fromYaml) (index . 1) -}}
 {{- $image := dig (index . 1) "image" dict $root.Values.sidecars -}}
 {{- $repository := default $program.image $image.repository -}}
 {{- $registry := default $root.Values.sidecars.image.registry $image.registry | default "" -}}
-{{- if and (not $registry) (ne (include "csi-driver.statedImplementation" .) "upstream") -}}
-{{- $registry = dig "registry" "" (include "csi-driver.released" $root | fromYaml) -}}
-{{- end -}}
-{{- if and $program.upstreamOnly (not $image.registry) (not (hasPrefix "registry.k8s.io" $registry)) -}}
-{{- $registry = "registry.k8s.io/sig-storage" -}}
+{{- $said := include "csi-driver.statedImplementation" . -}}
+{{- if and $program.upstreamOnly (not $image.registry) (not (include "csi-driver.inUpstreamsRegistry" $registry)) -}}
+{{- $registry = include "csi-driver.upstreamsRegistry" . -}}
+{{- else if not $registry -}}
+{{- if ne $said "upstream" }}{{ $registry = dig "registry" "" (include "csi-driver.released" $root | fromYaml) }}{{ end -}}
+{{- if and (not $registry) (ne $said "csi-sidecars") }}{{ $registry = include "csi-driver.upstreamsRegistry" . }}{{ end -}}
 {{- end -}}
 {{- if or (not $registry) (and (contains "/" $repository) (not $image.registry)) -}}
 {{- $repository -}}
@@ -76,8 +87,17 @@ nodeDriverRegistrar: {container: node-driver-registrar, image: csi-node-driver-r
 true
 {{- else if $said -}}
 {{- if eq $said "upstream" }}true{{ end -}}
-{{- else if regexMatch "^(registry\\.k8s\\.io|k8s\\.gcr\\.io|quay\\.io/k8scsi)/" (include "csi-driver.sidecarRepository" .) -}}
-true
+{{- else -}}
+{{- include "csi-driver.inUpstreamsRegistry" (include "csi-driver.sidecarRepository" .) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* (list root key): "true" if a value says so, and not only the lack of one. */}}
+{{- define "csi-driver.isUpstreamByValue" -}}
+{{- $sidecars := (index . 0).Values.sidecars -}}
+{{- $image := dig (index . 1) "image" dict $sidecars -}}
+{{- if or (include "csi-driver.statedImplementation" .) $sidecars.image.registry $image.registry (contains "/" (default "" $image.repository)) -}}
+{{- include "csi-driver.isUpstream" . -}}
 {{- end -}}
 {{- end -}}
 
@@ -105,17 +125,31 @@ true
 {{- include "csi-driver.ownImage" (list . .Values.sidecars.combined.image) -}}
 {{- end -}}
 
+{{/* (list root image): the registry of the image with all of our programs, which is never upstream's. */}}
+{{- define "csi-driver.ownRegistry" -}}
+{{- $root := index . 0 -}}
+{{- $shared := $root.Values.sidecars.image.registry -}}
+{{- if or (eq $root.Values.sidecars.implementation "upstream") (include "csi-driver.inUpstreamsRegistry" (default "" $shared)) }}{{ $shared = "" }}{{ end -}}
+{{- default $shared (index . 1).registry | default (dig "registry" "" (include "csi-driver.released" $root | fromYaml)) -}}
+{{- end -}}
+
 {{/* (list root image): the image with all of our programs. */}}
 {{- define "csi-driver.ownImage" -}}
 {{- $root := index . 0 -}}
 {{- $image := index . 1 -}}
 {{- $repository := default "csi-sidecars" $image.repository -}}
-{{- $registry := default $root.Values.sidecars.image.registry $image.registry | default (dig "registry" "" (include "csi-driver.released" $root | fromYaml)) -}}
+{{- $registry := include "csi-driver.ownRegistry" . -}}
 {{- if and $registry (or $image.registry (not (contains "/" $repository))) -}}
 {{- $repository = printf "%s/%s" (trimSuffix "/" $registry) $repository -}}
 {{- end -}}
 {{- $tag := default (default (include "csi-driver.ownTag" $root) $root.Values.sidecars.image.tag) $image.tag -}}
 {{- include "csi-driver.reference" (dict "root" $root "repository" $repository "tag" $tag "digest" (include "csi-driver.ownDigest" (list $root $image "csi-sidecars"))) -}}
+{{- end -}}
+
+{{/* (list root image): "true" if that image can be there: it has a registry, or it is said that the nodes have it. */}}
+{{- define "csi-driver.ownImageIsSomewhere" -}}
+{{- $image := index . 1 -}}
+{{- if or (include "csi-driver.ownRegistry" .) (contains "/" (default "" $image.repository)) (index . 0).Values.global.imageRegistry (eq (include "csi-driver.sidecarPullPolicy" .) "Never") }}true{{ end -}}
 {{- end -}}
 
 {{- define "csi-driver.driverImage" -}}
@@ -168,7 +202,7 @@ limits: {memory: 384Mi}
 {{- $program := index (include "csi-driver.programs" $root | fromYaml) (index . 1) -}}
 {{- $repository := default $program.image $image.repository -}}
 {{- if or $image.registry (not (contains "/" $repository)) -}}
-{{- $repository = printf "%s/%s" (default "registry.k8s.io/sig-storage" $image.registry | trimSuffix "/") $repository -}}
+{{- $repository = printf "%s/%s" (default (include "csi-driver.upstreamsRegistry" .) $image.registry | trimSuffix "/") $repository -}}
 {{- end -}}
 {{- include "csi-driver.reference" (dict "root" $root "repository" $repository "tag" (default $program.upstreamTag $image.tag) "digest" $image.digest) -}}
 {{- end -}}

@@ -82,7 +82,7 @@ default
 {{- end -}}
 {{- end -}}
 
-{{/* The Lease of a controller: every character outside of [a-zA-Z0-9-] of its lock becomes a dash, and a trailing dash gets an X. */}}
+{{/* (list driver key): the Lease of a controller: every character outside of [a-zA-Z0-9-] of its lock becomes a dash, and a trailing dash gets an X. */}}
 {{- define "csi-driver.leaseName" -}}
 {{- $lock := dict
   "provisioner" ""
@@ -90,6 +90,6 @@ default
   "resizer" "external-resizer-"
   "snapshotter" "external-snapshotter-leader-"
   "healthMonitor" "external-health-monitor-leader-" -}}
-{{- $name := regexReplaceAll "[^a-zA-Z0-9-]" (printf "%s%s" (index $lock (index . 1)) (index . 0).Values.driver.name) "-" -}}
+{{- $name := regexReplaceAll "[^a-zA-Z0-9-]" (printf "%s%s" (index $lock (index . 1)) (index . 0)) "-" -}}
 {{- if hasSuffix "-" $name }}{{ printf "%sX" $name }}{{ else }}{{ $name }}{{ end -}}
 {{- end -}}

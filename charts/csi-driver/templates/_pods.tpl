@@ -14,7 +14,7 @@
 {{- toYaml (mergeOverwrite $affinity (deepCopy (default dict $c.affinity))) -}}
 {{- end -}}
 
-{{/* (dict root pod): DNS and host namespaces. */}}
+{{/* (pod): DNS, the host's network, names of hosts, the runtime. */}}
 {{- define "csi-driver.podNetwork" -}}
 {{- $pod := . -}}
 hostNetwork: {{ default false $pod.hostNetwork }}
@@ -26,6 +26,13 @@ dnsPolicy: ClusterFirstWithHostNet
 {{- with $pod.dnsConfig }}
 dnsConfig:
   {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $pod.hostAliases }}
+hostAliases:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $pod.runtimeClassName }}
+runtimeClassName: {{ . }}
 {{- end }}
 {{- end -}}
 
@@ -129,4 +136,40 @@ spec:
         {{- with $node.extraVolumes }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
+{{- end -}}
+
+{{/*
+(dict text driver pod root): the text of a workload, unless one of its lists has two entries of one name, which the API server refuses or
+merges into one. `driver` and `pod`: the values of its driver and of its pod, for the message.
+*/}}
+{{- define "csi-driver.workload" -}}
+{{- $object := fromYaml .text -}}
+{{- with $object.Error }}{{ fail (printf "a value of the %s pod is not what its place needs: %s" $.pod .) }}{{ end -}}
+{{- $spec := $object.spec.template.spec -}}
+{{- $containers := concat (default list $spec.initContainers) $spec.containers -}}
+{{- include "csi-driver.distinct" (list $containers "name" (printf "%s has two containers" $object.metadata.name) (printf "%s.extraContainers or %s.initContainers" .pod .pod)) -}}
+{{- include "csi-driver.distinct" (list $spec.volumes "name" (printf "%s has two volumes" $object.metadata.name) (printf "%s.extraVolumes or node.hostPaths" .pod)) -}}
+{{- $values := dict "csi-driver" .driver "csi-sidecars" "sidecars.combined" -}}
+{{- range $key, $program := include "csi-driver.programs" .root | fromYaml }}{{ $_ := set $values $program.container (printf "sidecars.%s" $key) }}{{ end -}}
+{{- range $containers -}}
+{{- $of := printf "the container %s of %s" .name $object.metadata.name -}}
+{{- $value := default (printf "%s.extraContainers" $.pod) (get $values .name) -}}
+{{- include "csi-driver.distinct" (list .volumeMounts "mountPath" (printf "%s has two mounts" $of) (printf "%s.volumeMounts" $value)) -}}
+{{- include "csi-driver.distinct" (list .ports "name" (printf "%s has two ports" $of) (printf "%s.ports" $value)) -}}
+{{- $numbers := list -}}
+{{- range .ports }}{{ $numbers = append $numbers (dict "number" (printf "%v %s" .containerPort (default "TCP" .protocol))) }}{{ end -}}
+{{- include "csi-driver.distinct" (list $numbers "number" (printf "%s has two ports" $of) (printf "%s.ports" $value)) -}}
+{{- end -}}
+{{- .text -}}
+{{- end -}}
+
+{{/* (list entries key what value) */}}
+{{- define "csi-driver.distinct" -}}
+{{- $key := index . 1 -}}
+{{- $seen := dict -}}
+{{- range index . 0 -}}
+{{- $id := get . $key | toString -}}
+{{- if and $id (hasKey $seen $id) }}{{ fail (printf "%s with the %s %s: one is the chart's or was given twice. Change it in %s" (index $ 2) $key $id (index $ 3)) }}{{ end -}}
+{{- $_ := set $seen $id true -}}
+{{- end -}}
 {{- end -}}

@@ -1,11 +1,20 @@
 {{/* Permissions. The rules are in files/rbac.yaml, which is generated from the programs' own tables. */}}
 
+{{/* (list root key): the profile of a sidecar's rules. Upstream's program uses rights that ours has no need of, for the objects that it works on. */}}
+{{- define "csi-driver.rbacProfile" -}}
+{{- $root := index . 0 -}}
+{{- $program := index (include "csi-driver.programs" $root | fromYaml) (index . 1) -}}
+{{- $combined := ternary (include "csi-driver.combinedControllers" $root | fromYamlArray) list $root.Values.sidecars.combined.enabled -}}
+{{- $isForeign := and (not $program.upstreamOnly) (not (has (index . 1) $combined)) (include "csi-driver.isUpstream" .) -}}
+{{- default (ternary "compatible" "minimal" (eq (toString $isForeign) "true")) $root.Values.rbac.profile -}}
+{{- end -}}
+
 {{/* (list root key): the rules of a sidecar's ClusterRole whose feature is on, as a YAML list. */}}
 {{- define "csi-driver.sidecarRules" -}}
 {{- $root := index . 0 -}}
 {{- $key := index . 1 -}}
 {{- $on := include "csi-driver.features" $root | fromYaml -}}
-{{- $profile := $root.Values.rbac.profile -}}
+{{- $profile := include "csi-driver.rbacProfile" . -}}
 {{- $rules := list -}}
 {{- range index (index ($root.Files.Get "files/rbac.yaml" | fromYaml) "sidecars") $key $profile -}}
 {{- $isOn := or (eq .feature "always") (get $on .feature) -}}
@@ -13,10 +22,9 @@
 {{- if eq .feature "topology" }}{{ $isOn = and (or $on.topology $on.capacity) (not $on.distributed) }}{{ end -}}
 {{- if $isOn }}{{ $rules = append $rules (omit . "feature") }}{{ end -}}
 {{- end -}}
+{{- /* With an audience too: v1.1.0 reads its SnapshotMetadataService in any case. */ -}}
 {{- if eq $key "snapshotMetadata" -}}
-{{- if not $root.Values.sidecars.snapshotMetadata.audience -}}
 {{- $rules = append $rules (dict "apiGroups" (list "cbt.storage.k8s.io") "resources" (list "snapshotmetadataservices") "resourceNames" (list $root.Values.driver.name) "verbs" (list "get")) -}}
-{{- end -}}
 {{- end -}}
 {{- toYaml (concat $rules (dig $key "additionalRules" list $root.Values.sidecars)) -}}
 {{- end -}}

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The chart csi-driver with what must be set, and values over it. */
+/** The chart csi-driver with what must be set, our images from a registry, and values over it. */
 import { join } from 'node:path';
 import { chartsFolder, notes, refusalOf, render, type RenderOptions } from '../../testing/helm.ts';
 import type { Manifest } from '../../testing/manifest.ts';
 
 export const chart = 'csi-driver';
+/** What must be set, and nothing else. */
+export const minimalFile: string = join(chartsFolder, chart, 'ci', 'minimal.yaml');
 export const driverName = 'minimal.csi.example.com';
 
 /** What a cluster with everything serves beyond Helm's own list. */
@@ -28,7 +30,7 @@ type Cluster = Partial<Omit<RenderOptions, 'chart' | 'files' | 'values'>>;
 
 const optionsOf = (values: object, cluster: Cluster): RenderOptions => ({
   chart,
-  files: [join(chartsFolder, chart, 'ci', 'minimal.yaml')],
+  files: [minimalFile, join(chartsFolder, chart, 'tests', 'our-images.yaml')],
   values,
   ...cluster,
 });

@@ -45,6 +45,9 @@
 {{- end -}}
 {{- include "snapshot-controller.checkLease" . -}}
 {{- include "snapshot-controller.checkClasses" . -}}
+{{- if .Values.controller.enabled -}}
+{{- include "snapshot-controller.checkImage" (dict "root" . "image" .Values.image "name" "snapshot-controller" "part" "controller" "value" "image") -}}
+{{- end -}}
 {{- if .Values.webhook.enabled -}}
 {{- include "snapshot-controller.checkWebhook" . -}}
 {{- end -}}
@@ -107,16 +110,28 @@
 {{- end -}}
 {{- end }}
 
+{{- /* Takes dict root image name part value: images that nobody can pull, and values that upstream's programs do not understand. */}}
+{{- define "snapshot-controller.checkImage" -}}
+{{- if include "snapshot-controller.isUpstream" . -}}
+{{- if (get .root.Values .part).nodeOptions -}}
+{{- fail (printf "%s.nodeOptions is for Node.js, and the image is upstream's, whose programs are Go: set image.registry to a registry with our images, or leave this value out" .part) -}}
+{{- end -}}
+{{- else if not (or (contains "/" (include "snapshot-controller.repository" .)) .root.Values.global.imageRegistry (eq .image.pullPolicy "Never")) -}}
+{{- fail (printf "the image %s is ours, and nobody has published it: set image.registry to the registry that you pushed it to, or, if the nodes have it, %s.pullPolicy to Never" .name .value) -}}
+{{- end -}}
+{{- end }}
+
 {{- define "snapshot-controller.checkWebhook" -}}
 {{- if not (and .Values.crds.install .Values.crds.group) -}}
 {{- fail "webhook.enabled needs crds.install and crds.group: the definition of VolumeGroupSnapshotContent names the webhook" -}}
 {{- end -}}
 {{- $of := dict "root" . "image" .Values.webhook.image "name" "snapshot-conversion-webhook" -}}
 {{- $image := include "snapshot-controller.image" $of -}}
-{{- $upstream := regexMatch "^(registry\\.k8s\\.io|k8s\\.gcr\\.io|gcr\\.io/k8s-staging-sig-storage)/" (include "snapshot-controller.repository" $of) -}}
+{{- $upstream := include "snapshot-controller.isUpstream" $of -}}
 {{- if not (include "snapshot-controller.resolved" (dict "value" .Values.webhook.image.convertsV1 "auto" (not $upstream))) -}}
-{{- fail (printf "webhook.enabled: %s does not convert from and to v1, so that no stored VolumeGroupSnapshotContent could be read as v1. Use the image of this project, or set webhook.image.convertsV1 if that image does." $image) -}}
+{{- fail (printf "webhook.enabled: %s does not convert from and to v1, so that no stored VolumeGroupSnapshotContent could be read as v1. Use the image of this project, by image.registry, or set webhook.image.convertsV1 if that image does." $image) -}}
 {{- end -}}
+{{- include "snapshot-controller.checkImage" (merge (dict "part" "webhook" "value" "webhook.image") $of) -}}
 {{- $certificate := .Values.webhook.certificate -}}
 {{- if and (eq $certificate.mode "existingSecret") (or (not $certificate.existingSecret) (not $certificate.caBundle)) -}}
 {{- fail "webhook.certificate.mode existingSecret needs webhook.certificate.existingSecret and webhook.certificate.caBundle" -}}

@@ -27,11 +27,32 @@ true
 {{- end -}}
 {{- end }}
 
-{{- /* Takes dict root image name: the registry of the values, or that of the images released with the chart. In the sources there is none. */}}
+{{- /*
+Takes dict root image name. Without a registry in the values it is that of the images released with the chart, and upstream's in a chart from the
+sources, whose images nobody has published. The webhook's is that of the controller, if it has none.
+*/}}
 {{- define "snapshot-controller.repository" -}}
-{{- $released := .root.Files.Get "files/released-images.yaml" | fromYaml -}}
-{{- $registry := default (dig "registry" "" $released) .image.registry | trimSuffix "/" -}}
+{{- $said := .root.Values.implementation -}}
+{{- $registry := default .root.Values.image.registry .image.registry | default "" -}}
+{{- if and (not $registry) (ne $said "upstream") }}{{ $registry = dig "registry" "" (.root.Files.Get "files/released-images.yaml" | fromYaml) }}{{ end -}}
+{{- if and (not $registry) (ne $said "csi-sidecars") }}{{ $registry = "registry.k8s.io/sig-storage" }}{{ end -}}
+{{- $registry = trimSuffix "/" $registry -}}
 {{- ternary .image.repository (printf "%s/%s" $registry .image.repository) (eq $registry "") -}}
+{{- end }}
+
+{{- /* Takes dict root image name: "true" if the image holds upstream's program. */}}
+{{- define "snapshot-controller.isUpstream" -}}
+{{- if .root.Values.implementation -}}
+{{- if eq .root.Values.implementation "upstream" }}true{{ end -}}
+{{- else if regexMatch "^(registry\\.k8s\\.io|k8s\\.gcr\\.io|gcr\\.io/k8s-staging-sig-storage)/" (include "snapshot-controller.repository" .) -}}
+true
+{{- end -}}
+{{- end }}
+
+{{- /* Upstream's program uses rights that ours has no need of. */}}
+{{- define "snapshot-controller.rbacProfile" -}}
+{{- $upstream := include "snapshot-controller.isUpstream" (dict "root" . "image" .Values.image "name" "snapshot-controller") -}}
+{{- default (ternary "compatible" "minimal" (eq $upstream "true")) .Values.rbac.profile -}}
 {{- end }}
 
 {{- /* Takes dict root image name. A released digest holds as long as the values choose neither another place nor a version. */}}
@@ -39,15 +60,30 @@ true
 {{- $released := .root.Files.Get "files/released-images.yaml" | fromYaml -}}
 {{- $repository := include "snapshot-controller.repository" . -}}
 {{- with .root.Values.global.imageRegistry }}{{ $repository = printf "%s/%s" (trimSuffix "/" .) $repository }}{{ end -}}
+{{- $upstream := include "snapshot-controller.isUpstream" . -}}
 {{- $digest := .image.digest -}}
-{{- if not (or $digest .image.registry .image.tag (ne .image.repository .name)) -}}
+{{- if not (or $digest $upstream .image.registry .root.Values.image.registry .image.tag (ne .image.repository .name)) -}}
 {{- $digest = dig "digests" .name "" $released -}}
 {{- end -}}
 {{- if $digest -}}
 {{- printf "%s@%s" $repository $digest -}}
 {{- else -}}
-{{- printf "%s:%s" $repository (default (printf "v%s" .root.Chart.AppVersion | replace "+" "_") .image.tag) -}}
+{{- $own := printf "v%s" .root.Chart.AppVersion | replace "+" "_" -}}
+{{- printf "%s:%s" $repository (default (ternary "v8.7.0" $own (eq $upstream "true")) .image.tag) -}}
 {{- end -}}
+{{- end }}
+
+{{- /* Takes dict fields nodeOptions env: a variable of the values takes the place of the chart's, since the API server refuses two of one name. */}}
+{{- define "snapshot-controller.env" -}}
+{{- $variables := list -}}
+{{- range $name, $path := .fields }}{{ $variables = append $variables (dict "name" $name "valueFrom" (dict "fieldRef" (dict "fieldPath" $path))) }}{{ end -}}
+{{- with .nodeOptions }}{{ $variables = append $variables (dict "name" "NODE_OPTIONS" "value" .) }}{{ end -}}
+{{- $variables = concat $variables (default list .env) -}}
+{{- $last := dict -}}
+{{- range $index, $variable := $variables }}{{ $_ := set $last $variable.name $index }}{{ end -}}
+{{- $kept := list -}}
+{{- range $index, $variable := $variables }}{{ if eq $index (get $last $variable.name) }}{{ $kept = append $kept $variable }}{{ end }}{{ end -}}
+{{- toYaml $kept -}}
 {{- end }}
 
 {{- define "snapshot-controller.pullSecrets" -}}

@@ -15,6 +15,7 @@ import {
   tryHelm,
   tryKubectl,
 } from './commands.ts';
+import { valuesFiles } from '../../../charts/testing/matrix.ts';
 import { chartFolder, copyChart } from './chart-copy.ts';
 import { installOthersKinds } from './others-kinds.ts';
 import { createNamespace, emptyCluster, untilEstablished } from './releases.ts';
@@ -132,6 +133,37 @@ describe.skipIf(!existsSync(join(chart, 'Chart.yaml')))('a release of a driver',
     const checked = await tryKubectl(['apply', '--server-side', '--dry-run=server', '--filename=-'], { input });
     expect(checked).toMatchObject({ code: 0 });
     expect(checked.stdout.trim().split('\n')).toHaveLength(known.length);
+  });
+
+  it.each(valuesFiles('csi-driver').filter(({ isExample }) => isExample))(
+    '[packaging#62] given the example $name, when it is installed, then the API server takes every object without a warning, and server-side apply finds nothing twice',
+    async ({ path, apiVersions }) => {
+      const namespace = await createNamespace('privileged');
+      const values = [`--namespace=${namespace}`, `--values=${path}`];
+      expect(await tryHelm(['install', 'my', chart, ...values])).toMatchObject({ code: 0, stderr: '' });
+      expect(await list('deployments,daemonsets', `--namespace=${namespace}`)).not.toEqual([]);
+      const apis = apiVersions.map((api) => `--api-versions=${api}`);
+      const rendered = await helm(['template', 'other', chart, '--skip-tests', ...values, ...apis]);
+      const checked = await tryKubectl(['apply', '--server-side', '--dry-run=server', '--force-conflicts', '-f', '-'], {
+        input: rendered,
+      });
+      expect(checked).toMatchObject({ code: 0, stderr: '' });
+      await helm(['uninstall', 'my', `--namespace=${namespace}`]);
+      expect(await list('deployments,daemonsets,roles', `--namespace=${namespace}`)).toEqual([]);
+    },
+  );
+
+  it('[packaging#61] given HostProcess pods and pods with pipes of csi-proxy, when they are applied, then the API server takes them', async () => {
+    const namespace = await createNamespace('privileged');
+    for (const windows of [{ hostProcess: true }, { hostProcess: false, csiProxy: ['disk-v1', 'filesystem-v1'] }]) {
+      const input = JSON.stringify({ ...values, node: { windows: { enabled: true, ...windows } } });
+      const rendered = await helm(['template', 'my', chart, '--skip-tests', `--namespace=${namespace}`, '--values=-'], {
+        input,
+      });
+      const checked = await tryKubectl(['apply', '--server-side', '--dry-run=server', '-f', '-'], { input: rendered });
+      expect(checked).toMatchObject({ code: 0, stderr: '' });
+      expect(checked.stdout).toContain('csi-driver-node-windows serverside-applied');
+    }
   });
 
   it('[packaging#33] given volumes of the driver, when the release is uninstalled, then they stay, and the notes have said so; a CSIDriver that is kept stays too', async () => {

@@ -28,7 +28,9 @@ const driver = {
   controller: { args: ['--endpoint=$(CSI_ENDPOINT)'] },
   node: { args: ['--endpoint=$(CSI_ENDPOINT)'] },
 };
-const withWebhook = { webhook: { enabled: true } };
+/** Upstream has no program for the test. */
+const ourSidecars = { sidecars: { image: { registry: 'registry.example.com' } } };
+const withWebhook = { image: { registry: 'registry.example.com' }, webhook: { enabled: true } };
 
 const cases: readonly Case[] = [
   { chart: 'snapshot-controller', level: 'restricted', values: withWebhook, kind: 'Deployment' },
@@ -78,7 +80,7 @@ describe.each(cases.filter(({ chart }) => existsSync(join(chartFolder(chart), 'C
 it('given the pod of `helm test`, when it is created in a namespace with enforce=restricted, then it is admitted without a warning', async () => {
   const namespace = await createNamespace('restricted');
   const command = ['template', 'charts', chartFolder('csi-driver'), `--namespace=${namespace}`, '--values=-'];
-  const objects = parseObjects(await helm(command, { input: JSON.stringify({ driver }) }));
+  const objects = parseObjects(await helm(command, { input: JSON.stringify({ driver, ...ourSidecars }) }));
   await apply(...objects.filter(({ kind }) => kind === 'ServiceAccount'));
   const tests = objects.filter(({ kind }) => kind === 'Pod');
   expect(tests).toHaveLength(1);

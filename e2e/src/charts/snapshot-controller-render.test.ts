@@ -16,6 +16,7 @@ import { unknownFlags } from './unknown-flags.ts';
 
 const chart = chartFolder('snapshot-controller');
 const matrix = readdirSync(join(chart, 'ci')).map((file) => file.replace('.yaml', ''));
+const ours = { image: { registry: 'registry.example.com' } } as const;
 const valuesOf = (name: string): string => `--values=${join(chart, 'ci', `${name}.yaml`)}`;
 const forMinor: Readonly<Record<string, readonly string[]>> = { 'legacy-kubernetes': ['--kube-version=1.30.0'] };
 
@@ -188,12 +189,14 @@ describe('the controller', () => {
     const copy = copyChart('snapshot-controller', { version: '1.0.0+chart.1' });
     const manifest = join(copy, 'Chart.yaml');
     writeFileSync(manifest, readFileSync(manifest, 'utf8').replace(/^appVersion: .*$/m, 'appVersion: 1.2.3+build.4'));
-    const [controller] = ofKind(await render({ chart: copy }), 'Deployment');
+    const [controller] = ofKind(await render({ chart: copy, values: ours }), 'Deployment');
     expect(controller!.metadata.labels).toMatchObject({
       'app.kubernetes.io/version': '1.2.3_build.4',
       'helm.sh/chart': 'snapshot-controller-1.0.0_chart.1',
     });
-    expect(controller!['spec'].template.spec.containers[0].image).toBe('snapshot-controller:v1.2.3_build.4');
+    expect(controller!['spec'].template.spec.containers[0].image).toBe(
+      'registry.example.com/snapshot-controller:v1.2.3_build.4',
+    );
   });
 
   it('[packaging#46] given pull secrets as names and as objects, then both are rendered as objects', async () => {
@@ -202,11 +205,37 @@ describe('the controller', () => {
     expect(await failure({ imagePullSecrets: [{ nam: 'two' }] })).toContain('imagePullSecrets');
   });
 
+  it('[packaging#54] given a value for each variable that the chart sets, then each container has it once, with the value of the user', async () => {
+    const env = ['POD_NAMESPACE', 'NODE_OPTIONS'].map((name) => ({ name, value: 'mine' }));
+    const own = { nodeOptions: '--max-old-space-size=64', env };
+    const rendered = containersOf(
+      await render({ values: { ...ours, controller: own, webhook: { enabled: true, ...own } } }),
+    );
+    expect(rendered.map((container) => container.env)).toEqual([env, env]);
+  });
+
+  it.each([
+    ['no value', {}, 'registry.k8s.io/sig-storage/snapshot-controller:v8.7.0'],
+    ['a registry', ours, 'registry.example.com/snapshot-controller:v0.1.0'],
+    [
+      "a mirror of upstream's images",
+      { ...ours, implementation: 'upstream' },
+      'registry.example.com/snapshot-controller:v8.7.0',
+    ],
+    [
+      'our image on the nodes',
+      { implementation: 'csi-sidecars', image: { pullPolicy: 'Never' } },
+      'snapshot-controller:v0.1.0',
+    ],
+  ])('[packaging#56] given %s, then the image is one that can be there', async (_, values, image) => {
+    expect(containersOf(await render({ values })).map((each) => each.image)).toEqual([image]);
+  });
+
   it('[packaging#47] given the chart as a part of another one with global values, then the schema accepts them, and a registry for all images is used', async () => {
     const values = { enabled: true, global: { imageRegistry: 'registry.example.com/x', other: { nested: 1 } } };
     const [controller] = ofKind(await render({ values }), 'Deployment');
     expect(controller!['spec'].template.spec.containers[0].image).toBe(
-      'registry.example.com/x/snapshot-controller:v0.1.0',
+      'registry.example.com/x/registry.k8s.io/sig-storage/snapshot-controller:v8.7.0',
     );
   });
 
@@ -265,7 +294,7 @@ describe('the controller', () => {
     expect(controller!['spec'].template.spec.containers[0].args).toContain('--kube-api-burst=1000000');
   });
 
-  it('given the rights minimal, then they are those that the program uses; given compatible, then those of upstream', async () => {
+  it("[packaging#63] given our image, then the rights are those that the program uses; given the profile compatible or upstream's image, then those of upstream", async () => {
     const rules = async (values: object): Promise<unknown> => {
       const objects = await render({ values: { controller: { enableDistributedSnapshotting: false }, ...values } });
       return flatRules(
@@ -278,8 +307,10 @@ describe('the controller', () => {
           rbacObjects({ profile: name, subject: 'snapshot-controller' }, { namespace: 'storage', driverName: 'd' }),
         ) as Untyped,
       );
-    expect(await rules({})).toEqual(profile('minimal'));
-    expect(await rules({ rbac: { profile: 'compatible' } })).toEqual(profile('stock'));
+    expect(await rules(ours)).toEqual(profile('minimal'));
+    expect(await rules({ rbac: { profile: 'minimal' } })).toEqual(profile('minimal'));
+    expect(await rules({ ...ours, rbac: { profile: 'compatible' } })).toEqual(profile('stock'));
+    expect(await rules({})).toEqual(profile('stock'));
     const distributed = ofKind(
       await render({ values: { controller: { enableDistributedSnapshotting: true } } }),
       'ClusterRole',
@@ -349,7 +380,7 @@ describe('definitions', () => {
   });
 
   it('given definitions without those of groups, then the gate is off, and all that may be done with groups is to look for that of a member', async () => {
-    const objects = await render({ values: { crds: { group: false } } });
+    const objects = await render({ values: { ...ours, crds: { group: false } } });
     expect(ofKind(objects, 'CustomResourceDefinition')).toHaveLength(3);
     expect(containersOf(objects)[0].args).toContain('--feature-gates=CSIVolumeGroupSnapshot=false');
     const rules = ofKind(objects, 'ClusterRole').flatMap((role) => role['rules'] as { apiGroups: string[] }[]);
@@ -380,14 +411,16 @@ describe('the webhook', () => {
     expect(await failure({ webhook })).toContain(
       'registry.k8s.io/sig-storage/snapshot-conversion-webhook:v8.6.0 does not convert from and to v1',
     );
-    expect(await failure({ webhook: { enabled: true, image: { convertsV1: false } } })).toContain('does not convert');
+    expect(await failure({ ...ours, webhook: { enabled: true, image: { convertsV1: false } } })).toContain(
+      'does not convert',
+    );
     const declared = { webhook: { ...webhook, image: { ...webhook.image, convertsV1: true } } };
     expect(conversionOf(await render({ values: declared })).strategy).toBe('Webhook');
     expect(conversionOf(await render())).toBeUndefined();
   });
 
   it('given a certificate of each mode, then the stanza leads to the Service, and its bundle is that of the mode', async () => {
-    const generated = await render({ values: { webhook: { enabled: true } } });
+    const generated = await render({ values: { ...ours, webhook: { enabled: true } } });
     const [secret] = ofKind(generated, 'Secret');
     expect(conversionOf(generated)).toEqual({
       strategy: 'Webhook',
@@ -517,18 +550,33 @@ describe('values that are refused', () => {
     ],
     ['a class without a policy', { volumeSnapshotClasses: [{ name: 'a', driver: 'd' }] }, /deletionPolicy/],
     [
+      'our image without a registry',
+      { implementation: 'csi-sidecars' },
+      /snapshot-controller is ours, and nobody has published it: set image\.registry .* image\.pullPolicy to Never/,
+    ],
+    [
+      "options of Node.js with upstream's image",
+      { controller: { nodeOptions: '--max-old-space-size=64' } },
+      /controller\.nodeOptions is for Node\.js, and the image is upstream's/,
+    ],
+    [
+      'the webhook without a registry of our images',
+      { webhook: { enabled: true } },
+      /Use the image of this project, by image\.registry/,
+    ],
+    [
       'a webhook without definitions',
-      { webhook: { enabled: true }, crds: { group: false } },
+      { ...ours, webhook: { enabled: true }, crds: { group: false } },
       /webhook\.enabled needs crds\.install and crds\.group/,
     ],
     [
       'a Secret without a bundle',
-      { webhook: { enabled: true, certificate: { mode: 'existingSecret', existingSecret: 's' } } },
+      { ...ours, webhook: { enabled: true, certificate: { mode: 'existingSecret', existingSecret: 's' } } },
       /needs webhook\.certificate\.existingSecret and webhook\.certificate\.caBundle/,
     ],
     [
       'cert-manager without an issuer',
-      { webhook: { enabled: true, certificate: { mode: 'certManager' } } },
+      { ...ours, webhook: { enabled: true, certificate: { mode: 'certManager' } } },
       /needs webhook\.certificate\.issuerRef\.name/,
     ],
   ])('given %s, then rendering fails and names it', async (_, values, text) => {

@@ -111,7 +111,10 @@ describe('the conversion webhook of the chart', () => {
   it('given a certificate that the chart made, when the release is upgraded, then it is the same, and the API server converts through it', async () => {
     const namespace = await createNamespace('restricted');
     const port = await freePort();
-    const values = [`--namespace=${namespace}`, `--set=webhook.enabled=true,webhook.servicePort=${port}`];
+    const values = [
+      `--namespace=${namespace}`,
+      `--set=image.registry=registry.example.com,webhook.enabled=true,webhook.servicePort=${port}`,
+    ];
     await helm(['install', 'snapshots', chart, `--namespace=${namespace}`]);
     await untilEstablished();
     await storeContent();
@@ -162,7 +165,7 @@ describe('the conversion webhook of the chart', () => {
     await untilEstablished();
     await storeContent();
     await helm(['upgrade', 'snapshots', chart, `--namespace=${namespace}`, '--values=-'], {
-      input: JSON.stringify({ webhook }),
+      input: JSON.stringify({ image: { registry: 'registry.example.com' }, webhook }),
     });
     const mount = await serve(namespace, port);
     await untilConverted();

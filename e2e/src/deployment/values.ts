@@ -56,6 +56,7 @@ const driverProbe = { failureThreshold: 5, initialDelaySeconds: 20, timeoutSecon
 /** Values of chart csi-driver. */
 export function driverValues(testRun: TestRun, placement: DriverPlacement): Values {
   const { driverName, kubeletRoot, folder, args, ports, controllers } = placement;
+  const isUpstream = testRun.programs === 'upstream';
   // The chart knows the tags of upstream's images, and these have ours.
   const sidecar = { image: { tag: imageTag } };
   const controller = { ...sidecar, env: apiServerOf(testRun), startupProbe: quickStart };
@@ -86,8 +87,8 @@ export function driverValues(testRun: TestRun, placement: DriverPlacement): Valu
       volumeAttributesClass: true,
     },
     sidecars: {
-      image: { registry, tag: imageTag, pullPolicy: 'Never' },
-      implementation: testRun.programs === 'upstream' ? 'upstream' : 'csi-sidecars',
+      image: { registry, pullPolicy: 'Never', ...(!isUpstream && { tag: imageTag }) },
+      implementation: isUpstream ? 'upstream' : 'csi-sidecars',
       logLevel: 5,
       provisioner: controller,
       attacher: controller,

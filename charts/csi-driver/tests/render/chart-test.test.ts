@@ -54,7 +54,7 @@ describe.skipIf(!hasHelm)('the hook of helm test', () => {
 
   it('given the pod, then it has the image with all of our programs and reaches the level restricted', async () => {
     const { image } = podIn(await hookOf()).containers[0]!;
-    expect(image).toMatch(/^csi-sidecars:v\d/);
+    expect(image).toMatch(/^registry\.example\.com\/csi-sidecars:v\d/);
     expect(securityLevelOf(podIn(await hookOf()))).toBe('restricted');
     const own = {
       test: { image: { registry: 'registry.example.com', tag: 'v9' }, podSecurityContext: { runAsUser: 7 } },

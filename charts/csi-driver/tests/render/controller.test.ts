@@ -232,6 +232,22 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     expect(namesIn(pod)).toEqual(['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter']);
   });
 
+  it('[packaging#60] given hooks and a startup probe of the driver, names of hosts and a runtime, then both pods have them, and none of them without', async () => {
+    const driver = { lifecycle: { preStop: { sleep: { seconds: 1 } } }, startupProbe: { periodSeconds: 3 } };
+    const pod = { hostAliases: [{ ip: '10.0.0.1', hostnames: ['storage'] }], runtimeClassName: 'vm' };
+    const objects = await renderWith({ driver: { controller: driver, node: driver }, controller: pod, node: pod });
+    const plain = await renderWith();
+    for (const kind of ['Deployment', 'DaemonSet']) {
+      const { startupProbe, ...rest } = container(podOf(one(objects, kind)), 'csi-driver');
+      expect(podOf(one(objects, kind))).toMatchObject(pod);
+      expect(rest).toMatchObject({ lifecycle: driver.lifecycle });
+      expect(startupProbe).toMatchObject({ httpGet: { path: '/healthz' }, periodSeconds: 3, failureThreshold: 60 });
+      for (const key of Object.keys(pod)) expect(podOf(one(plain, kind))).not.toHaveProperty(key);
+      for (const key of Object.keys(driver))
+        expect(container(podOf(one(plain, kind)), 'csi-driver')).not.toHaveProperty(key);
+    }
+  });
+
   it("given the host's network, then everything listens on localhost and is probed there", async () => {
     const pod = await controllerPod({ controller: { hostNetwork: true } });
     expect(pod.dnsPolicy).toBe('ClusterFirstWithHostNet');
@@ -262,7 +278,7 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     expect(provisioner.image).toMatch(/^registry\.k8s\.io\/sig-storage\/csi-provisioner:v6\./);
     expect(provisioner.resources).toEqual({ requests: { cpu: '10m', memory: '20Mi' }, limits: { memory: '500Mi' } });
     const ours = container(await controllerPod(), 'csi-provisioner');
-    expect(ours.image).toBe('csi-provisioner:v0.1.0');
+    expect(ours.image).toBe('registry.example.com/csi-provisioner:v0.1.0');
     expect(ours.resources).toEqual({ requests: { cpu: '10m', memory: '96Mi' }, limits: { memory: '384Mi' } });
   });
 
@@ -294,8 +310,8 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     });
     const provisioner = container(pod, 'csi-provisioner');
     expect(flagsOf(provisioner)).toMatchObject({ 'enable-capacity': 'true', 'capacity-ownerref-level': '2' });
-    expect(provisioner.env?.map(({ name }) => name)).toEqual(['POD_NAMESPACE', 'NAMESPACE', 'POD_NAME']);
-    expect(container(pod, 'csi-attacher').image).toBe('csi-attacher:v0.1.0');
+    expect(provisioner.env?.map(({ name }) => name)).toEqual(['NAMESPACE', 'POD_NAME', 'POD_NAMESPACE']);
+    expect(container(pod, 'csi-attacher').image).toBe('registry.example.com/csi-attacher:v0.1.0');
   });
 
   it('given an upstream image in a mirror, then implementation says whose program it is', async () => {
@@ -318,7 +334,7 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     });
     expect(namesIn(pod)).toEqual(['csi-driver', 'csi-sidecars', 'liveness-probe']);
     const combined = container(pod, 'csi-sidecars');
-    expect(combined.image).toBe('csi-sidecars:v0.1.0');
+    expect(combined.image).toBe('registry.example.com/csi-sidecars:v0.1.0');
     expect(flagsOf(combined)).toEqual({
       controllers: 'provisioner,attacher,resizer,snapshotter',
       'csi-address': '/csi/csi.sock',

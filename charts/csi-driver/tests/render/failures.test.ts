@@ -88,6 +88,21 @@ const rows: readonly Row[] = [
     then: /set controller\.bindAddress/,
   },
   {
+    given: 'pods of Windows that could mount nothing',
+    values: { node: { windows: { enabled: true, hostProcess: false } } },
+    then: /node\.windows\.csiProxy is empty: the driver could mount nothing/,
+  },
+  {
+    given: 'csi-proxy for HostProcess pods',
+    values: { node: { windows: { enabled: true, csiProxy: ['disk-v1'] } } },
+    then: /node\.windows\.csiProxy is set, but node\.windows\.hostProcess is true/,
+  },
+  {
+    given: 'both limits of a budget',
+    values: { controller: { pdb: { minAvailable: 1, maxUnavailable: 1 } } },
+    then: /controller\.pdb has both minAvailable and maxUnavailable, .*: set one of them to null/,
+  },
+  {
     given: 'a common label that selectors use',
     values: { commonLabels: { 'app.kubernetes.io/name': 'mine' } },
     then: /commonLabels may not set app\.kubernetes\.io\/name/,
@@ -148,11 +163,6 @@ const rows: readonly Row[] = [
     given: "the combined container with upstream's images",
     values: { sidecars: { ...upstream.sidecars, combined: { enabled: true } } },
     then: /sidecars\.combined\.enabled runs our provisioner, but sidecars\.provisioner selects upstream's image/,
-  },
-  {
-    given: "a flag of ours with upstream's image",
-    values: { sidecars: { ...upstream.sidecars, provisioner: { provisioningProtection: 'always' } } },
-    then: /sidecars\.provisioner\.provisioningProtection is a flag of our csi-provisioner/,
   },
   {
     given: 'controllers in one process that want different values of one gate',

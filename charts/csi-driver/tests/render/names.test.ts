@@ -38,12 +38,16 @@ describe.skipIf(!hasHelm)('names and labels', () => {
         'apiVersion: v2\nname: csi-driver\nversion: 1.0.0+chart.1\nappVersion: 1.2.3+build.4\n',
       );
       const minimal = valuesFiles(chart).find(({ name }) => name === 'minimal')!;
-      const objects = await render({ chart: folder, files: [minimal.path] });
+      const objects = await render({
+        chart: folder,
+        files: [minimal.path],
+        values: { sidecars: { image: { registry: 'r.example.com' } } },
+      });
       const labels = one(objects, 'Deployment').metadata.labels;
       expect(labels?.['app.kubernetes.io/version']).toBe('1.2.3_build.4');
       expect(labels?.['helm.sh/chart']).toBe('csi-driver-1.0.0_chart.1');
       const images = podOf(one(objects, 'Deployment')).containers.map(({ image }) => image);
-      expect(images).toContain('csi-provisioner:v1.2.3_build.4');
+      expect(images).toContain('r.example.com/csi-provisioner:v1.2.3_build.4');
     } finally {
       rmSync(folder, { recursive: true });
     }
@@ -130,7 +134,7 @@ describe.skipIf(!hasHelm)('names and labels', () => {
       const values = valuesFiles(chart).find(({ name }) => name === 'sub-chart')!;
       const objects = await render({ chart: folder, files: [values.path] });
       const images = ofKind(objects, 'Deployment').flatMap((each) => podOf(each).containers.map(({ image }) => image));
-      expect(images).toContain('mirror.example.com/csi-provisioner:v0.1.0');
+      expect(images).toContain('mirror.example.com/registry.k8s.io/sig-storage/csi-provisioner:v6.4.0');
       expect(images).toContain('mirror.example.com/registry.example.com/driver:v1.2.3');
     } finally {
       rmSync(folder, { recursive: true });

@@ -137,20 +137,80 @@ describe.skipIf(!hasHelm)('the node DaemonSet', () => {
     expect(await refusalWith({ node: { extraDaemonSets: extra } })).toMatch(/maxSurge/);
   });
 
-  it('given Windows nodes, then registrar and livenessprobe are upstream images with Windows paths', async () => {
-    const pod = podOf(
-      one(await renderWith({ node: { windows: { enabled: true } } }), 'DaemonSet', 'test-csi-driver-node-windows'),
-    );
-    expect(pod.nodeSelector).toEqual({ 'kubernetes.io/os': 'windows' });
+  const plugin = String.raw`C:\var\lib\kubelet\plugins\minimal.csi.example.com`;
+  const windowsPod = async (windows: object): Promise<PodSpec> =>
+    podOf(one(await renderWith({ node: { windows } }), 'DaemonSet', 'test-csi-driver-node-windows'));
+
+  it('[packaging#61] given Windows nodes, then the pods are HostProcess, and every path and port is one of the host', async () => {
+    const pod = await windowsPod({ enabled: true });
+    expect(pod).toMatchObject({
+      os: { name: 'windows' },
+      nodeSelector: { 'kubernetes.io/os': 'windows' },
+      hostNetwork: true,
+      securityContext: { windowsOptions: { hostProcess: true } },
+    });
     const images = containersOf(pod).map(({ image }) => image);
     expect(images).toEqual([
       'registry.example.com/driver:v1.2.3',
       'registry.k8s.io/sig-storage/csi-node-driver-registrar:v2.18.0',
       'registry.k8s.io/sig-storage/livenessprobe:v2.20.0',
     ]);
-    expect(flagsOf(container(pod, 'node-driver-registrar'))).toMatchObject({
+    // kubelet creates the folder of the socket for its mount, and no container has a user of its own.
+    expect(pod.volumes).toEqual([{ name: 'plugin-dir', hostPath: { path: plugin, type: 'DirectoryOrCreate' } }]);
+    for (const each of containersOf(pod)) {
+      expect(each).not.toHaveProperty('securityContext');
+      expect(each.volumeMounts?.map(({ name }) => name)).toEqual(['plugin-dir']);
+    }
+    const socket = `unix://${plugin}\\csi.sock`;
+    expect(container(pod, 'csi-driver').env?.[0]).toEqual({ name: 'CSI_ENDPOINT', value: socket });
+    const registrar = container(pod, 'node-driver-registrar');
+    expect(registrar.command).toEqual(['csi-node-driver-registrar.exe']);
+    expect(flagsOf(registrar)).toEqual({
+      'csi-address': socket,
+      'kubelet-registration-path': `${plugin}\\csi.sock`,
+      'plugin-registration-path': String.raw`C:\var\lib\kubelet\plugins_registry`,
+      'http-endpoint': 'localhost:9809',
+      v: '2',
+    });
+    const probe = container(pod, 'liveness-probe');
+    expect(probe.command).toEqual(['livenessprobe.exe']);
+    expect(flagsOf(probe)).toEqual({ 'csi-address': socket, 'http-endpoint': 'localhost:9808', v: '2' });
+    for (const name of ['csi-driver', 'node-driver-registrar'])
+      expect(container(pod, name).livenessProbe?.httpGet?.host).toBe('localhost');
+  });
+
+  it('[packaging#61] given a driver that works by csi-proxy, then it has the pipes that the values name, and paths of its container', async () => {
+    const mount = { name: 'config', mountPath: 'C:\\config' };
+    const pod = await windowsPod({
+      enabled: true,
+      hostProcess: false,
+      csiProxy: ['disk-v1', 'smb-v1'],
+      volumeMounts: [mount],
+      extraVolumes: [{ name: 'config', secret: { secretName: 'a' } }],
+    });
+    expect(pod.hostNetwork).toBeUndefined();
+    expect(pod.securityContext).toEqual({ windowsOptions: { runAsUserName: 'ContainerAdministrator' } });
+    const driver = container(pod, 'csi-driver');
+    const pipes = ['disk-v1', 'smb-v1'].map((api) => ({
+      name: `csi-proxy-${api}`,
+      path: String.raw`\\.\pipe\csi-proxy-${api}`,
+    }));
+    expect(driver.volumeMounts).toEqual(
+      expect.arrayContaining([...pipes.map(({ name, path }) => ({ name, mountPath: path })), mount]),
+    );
+    expect(pod.volumes).toEqual(
+      expect.arrayContaining([
+        ...pipes.map(({ name, path }) => ({ name, hostPath: { path, type: '' } })),
+        { name: 'config', secret: { secretName: 'a' } },
+      ]),
+    );
+    expect(driver.env?.[0]).toEqual({ name: 'CSI_ENDPOINT', value: String.raw`unix://C:\csi\csi.sock` });
+    const registrar = container(pod, 'node-driver-registrar');
+    expect(registrar.command).toBeUndefined();
+    expect(flagsOf(registrar)).toMatchObject({
       'csi-address': String.raw`unix://C:\csi\csi.sock`,
-      'kubelet-registration-path': String.raw`C:\var\lib\kubelet\plugins\minimal.csi.example.com\csi.sock`,
+      'kubelet-registration-path': `${plugin}\\csi.sock`,
+      'http-endpoint': ':9809',
     });
   });
 });
@@ -210,7 +270,7 @@ describe.skipIf(!hasHelm)('distributed mode', () => {
         'enable-capacity': 'true',
         'capacity-ownerref-level': '1',
       });
-      expect(provisioner.env?.map(({ name }) => name)).toEqual(['POD_NAMESPACE', 'NAMESPACE', 'POD_NAME', 'NODE_NAME']);
+      expect(provisioner.env?.map(({ name }) => name)).toEqual(['NAMESPACE', 'NODE_NAME', 'POD_NAME', 'POD_NAMESPACE']);
       const snapshotter = flagsOf(container(pod, 'csi-snapshotter'));
       expect(snapshotter).toMatchObject({ 'node-deployment': 'true' });
       for (const flags of [flagsOf(provisioner), snapshotter])

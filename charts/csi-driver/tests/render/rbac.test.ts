@@ -4,7 +4,7 @@ import { leaseName } from '@csi-sidecars/runtime/internal';
 import { manifests } from '../../../../scripts/manifests.ts';
 import { hasHelm } from '../../../testing/helm.ts';
 import { container, flagsOf, ofKind, one, podOf, type Manifest, type Rule } from '../../../testing/manifest.ts';
-import { distributed, driverName, everyApi, notesWith, refusalWith, renderWith } from '../minimal.ts';
+import { distributed, driverName, everyApi, notesWith, refusalWith, renderWith, upstream } from '../minimal.ts';
 
 const rights = ({ rules = [] }: Manifest): ReadonlySet<string> =>
   new Set(
@@ -79,6 +79,45 @@ describe.skipIf(!hasHelm)('the permissions', () => {
         ),
       },
     ]);
+  });
+
+  it("[packaging#63] given no profile, then a program of ours gets what it uses, and one of upstream's what upstream grants, its status updates among it", async () => {
+    const status = 'volumesnapshotcontents/status.snapshot.storage.k8s.io';
+    const ours = await renderWith({ features: { snapshots: true } });
+    const theirs = await renderWith({ ...upstream, features: { snapshots: true } });
+    const role = (objects: readonly Manifest[]): Manifest => one(objects, 'ClusterRole', `${driverName}-snapshotter`);
+    expect(grants(role(ours), status)).toEqual(['patch']);
+    expect(grants(role(theirs), status)).toContain('update');
+    const combined = await renderWith({
+      features: { snapshots: true },
+      sidecars: { image: { registry: '' }, combined: { enabled: true, image: { registry: 'r.example.com' } } },
+    });
+    expect(grants(role(combined), status)).toEqual(['patch']);
+    const minimal = await renderWith({ ...upstream, features: { snapshots: true }, rbac: { profile: 'minimal' } });
+    expect(grants(role(minimal), status)).toEqual(['patch']);
+  });
+
+  it('[packaging#58] given an audience for snapshot metadata or none, then the sidecar may read its SnapshotMetadataService, which v1.1.0 does in any case', async () => {
+    for (const audience of ['', 'backup']) {
+      const snapshotMetadata = { tlsSecretName: 'tls', audience };
+      const role = await roleOf('snapshot-metadata', {
+        features: { snapshotMetadata: true },
+        sidecars: { snapshotMetadata },
+      });
+      expect(grants(role, 'snapshotmetadataservices.cbt.storage.k8s.io'), audience).toEqual(['get']);
+    }
+  });
+
+  it('[packaging#59] given a second driver in the pod, then the account may use the Leases of both', async () => {
+    const objects = await renderWith({ rbac: { additionalDrivers: ['nas.csi.example.com'] } });
+    const named = one(objects, 'Role', 'test-csi-driver-leases').rules!.flatMap(
+      ({ resourceNames = [] }) => resourceNames,
+    );
+    expect(named).toEqual(
+      [driverName, 'nas.csi.example.com'].flatMap((driver) =>
+        ['', 'external-attacher-leader-', 'external-resizer-'].map((lock) => `${lock}${driver.replaceAll('.', '-')}`),
+      ),
+    );
   });
 
   it('[packaging#20] given any namespace, then the election runs where its role is', async () => {

@@ -120,7 +120,7 @@ describe.skipIf(!hasHelm)('charts of a release', () => {
 
   it.each([
     ['its registry', { image: { registry: 'registry.k8s.io/sig-storage' } }, 'registry.k8s.io/sig-storage/'],
-    ['their names on the nodes', { implementation: 'upstream' }, ''],
+    ['a value that names nothing else', { implementation: 'upstream' }, 'registry.k8s.io/sig-storage/'],
   ])(
     "given a released chart and upstream's images by %s, then the release's registry and digests are not theirs",
     async (_, sidecars, prefix) => {

@@ -8,16 +8,15 @@ import { digestOf, goldenPath, valuesFiles } from '../../../testing/matrix.ts';
 import { securityLevelOf, violations, type Allowance } from '../../../testing/policy.ts';
 import { chart } from '../minimal.ts';
 
-const files = valuesFiles(chart);
+const files = valuesFiles(chart).filter(({ isExample }) => !isExample);
 const golden = (name: string): readonly Manifest[] =>
   toManifests(readFileSync(goldenPath(chart, `${name}.yaml`), 'utf8'));
 
-/** kubelet's folders, and what drivers of the examples need. */
+/** kubelet's folders, and what drivers need. */
 const hostPaths = [
   /(^|\/|\\)kubelet(\/|\\)(plugins|plugins_registry|pods)((\/|\\)[a-z0-9.-]+)?$/,
-  /^\/(dev|sys|lib\/modules|run\/udev)$/,
-  /^\/var\/lib\/csi-hostpath-data$/,
-  /^\/run\/topolvm$/,
+  /^\/(dev|sys|lib\/modules)$/,
+  /^\\\\\.\\pipe\\csi-proxy-[a-z]+-v1$/,
 ];
 /** livenessprobe is watched by the probe of the driver, which it serves. */
 const unprobed = ['liveness-probe'];
@@ -25,9 +24,7 @@ const unprobed = ['liveness-probe'];
 const withoutElection = [...unprobed, 'csi-provisioner', 'csi-snapshotter'];
 const allowanceOf = (name: string): Allowance => ({
   hostPaths,
-  hostNetwork: ['hostnetwork', 'nfs', 'aws-ebs'].includes(name),
-  // The NFS driver mounts into its own root.
-  writable: name === 'nfs' ? ['csi-driver'] : [],
+  hostNetwork: name === 'hostnetwork',
   unprobed: name.includes('distributed') ? withoutElection : unprobed,
 });
 
@@ -125,6 +122,32 @@ describe('the rules themselves', () => {
       what: 'a token for all',
       object: workloadWith(good, { automountServiceAccountToken: true }),
       found: 'Deployment a: the token of the account is mounted into every container',
+    },
+    {
+      what: 'a variable twice',
+      object: workloadWith({ ...good, env: [{ name: 'A' }, { name: 'B' }, { name: 'A' }] }),
+      found: 'Deployment a: two of c: variable A',
+    },
+    {
+      what: 'a port twice',
+      object: workloadWith({
+        ...good,
+        ports: [
+          { name: 'x', containerPort: 1 },
+          { name: 'y', containerPort: 1, protocol: 'TCP' },
+        ],
+      }),
+      found: 'Deployment a: two of c: port 1 TCP',
+    },
+    {
+      what: 'two mounts at one place',
+      object: workloadWith({ ...good, volumeMounts: ['v', 'w'].map((name) => ({ name, mountPath: '/m' })) }),
+      found: 'Deployment a: two of c: mount /m',
+    },
+    {
+      what: 'two volumes of one name',
+      object: workloadWith(good, { volumes: [{ name: 'v' }, { name: 'v' }] }),
+      found: 'Deployment a: two of volume v',
     },
   ])('given $what, then it is found', ({ object, found }) => {
     expect(violations([object], allowance)).toEqual([found]);

@@ -76,11 +76,6 @@ describe('values.schema.json', () => {
       values: { leaderElection: { leaseDuration: 15 } },
       at: '/leaderElection/leaseDuration',
     },
-    {
-      what: 'both limits of a budget',
-      values: { controller: { pdb: { minAvailable: 1, maxUnavailable: 1 } } },
-      at: '/controller/pdb',
-    },
     { what: 'a port of 0', values: { ports: { node: { livenessProbe: 0 } } }, at: '/ports/node/livenessProbe' },
     {
       what: 'Recreate with parameters of a rolling update',
