@@ -73,7 +73,10 @@ describe('values', () => {
 
   it('given a flag that does not exist, then exit 2, and the mistake is not buried under the list of all flags', async () => {
     const { code, logged } = await refusedCommandLine([four, '--no-such-flag']);
-    expect([code, logged]).toEqual([2, 'All flags: csi-sidecars --help\nunknown flag: --no-such-flag\n']);
+    expect([code, logged]).toEqual([
+      2,
+      'unknown flag: --no-such-flag\nFlags: csi-sidecars --help\nunknown flag: --no-such-flag\n',
+    ]);
   });
 
   it('given an unprefixed flag of two controllers, then exit 2', async () => {

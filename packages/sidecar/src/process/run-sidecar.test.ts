@@ -133,6 +133,9 @@ describe('the way to the work', () => {
     expect(host.logged().trimEnd().split('\n').at(-1)).toMatch(
       /^E.*"Failed to connect to CSI driver" err="context deadline exceeded: connect ENOENT \/nonexistent\/csi\.sock"$/,
     );
+    expect(host.terminationLog()).toEqual([
+      'Failed to connect to CSI driver: context deadline exceeded: connect ENOENT /nonexistent/csi.sock',
+    ]);
     expect(host.connections()).toBe(0);
   });
 
@@ -171,6 +174,7 @@ describe('the way to the work', () => {
     expect([await early.code, await late.code]).toEqual([1, 255]);
     for (const { host } of [early, late]) {
       expect(host.logged()).toMatch(/^E.*"option --worker-threads must be greater than zero"$/m);
+      expect(host.terminationLog()).toEqual([text]);
       expect(host.connections()).toBe(0);
     }
   });
