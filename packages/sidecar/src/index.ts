@@ -14,6 +14,7 @@ export {
 } from './flags/flag.ts';
 export type { Flag, Flags, FlagsOf, GateSettings, StringMap } from './flags/flag.ts';
 export { helpText } from './flags/help.ts';
+export { nearest } from './flags/nearest.ts';
 export { resolveGates } from './flags/gates.ts';
 export type { Gate, ResolvedGates } from './flags/gates.ts';
 export { parseFlags } from './flags/parse.ts';

@@ -21,6 +21,13 @@ describe('--controllers', () => {
     );
   });
 
+  it('[common#80] given names with mistakes in them, then the last line ends with the right ones', async () => {
+    const { last } = await refusedCommandLine(['--controllers=atacher,zebra,Resize,atacherr']);
+    expect(last).toMatch(
+      /"unknown controllers: Resize, atacher, atacherr, zebra, .*resizer, snapshotter\. Did you mean resizer, attacher\?"$/,
+    );
+  });
+
   it.each([[[]], [['--controllers=']], [['--controllers=,,']]])(
     '[all-in-one#3] given %j, then exit 1: no controllers enabled',
     async (args) => {

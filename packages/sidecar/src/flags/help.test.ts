@@ -57,4 +57,26 @@ describe('a mistake', () => {
     const malformed = 'bad flag syntax: ---timeout';
     expect(linesFor('go', '---timeout')).toEqual([malformed, 'Flags: /csi-sample --help', malformed]);
   });
+
+  it.each([
+    { syntax: 'go', word: '-timout=1s', message: 'flag provided but not defined: -timout', meant: 'timeout' },
+    { syntax: 'pflag', word: '--timeuot', message: 'unknown flag: --timeuot', meant: 'timeout' },
+    { syntax: 'mixed', word: '--seldon', message: 'unknown flag: --seldon', meant: 'seldom' },
+    { syntax: 'pflag', word: '-timeout=1s', message: "unknown shorthand flag: 't' in -timeout=1s", meant: 'timeout' },
+  ] as const)(
+    '[common#80] given the syntax $syntax and $word, then the flag that was meant is in the last line',
+    ({ syntax, word, message, meant }) => {
+      const question = `Did you mean --${meant}?`;
+      const last = `${message}. ${question}`;
+      expect(linesFor(syntax, word)).toEqual([message, question, 'Flags: /csi-sample --help', last]);
+    },
+  );
+
+  it.each(['--hiden', '--oldd', '--unlike'])(
+    'given %s, then no hidden, deprecated or distant flag is suggested',
+    (word) => {
+      const message = `unknown flag: ${word}`;
+      expect(linesFor('pflag', word)).toEqual([message, 'Flags: /csi-sample --help', message]);
+    },
+  );
 });

@@ -4,6 +4,7 @@
  * library, because the memory of the programs that run on every node counts.
  */
 import { type Flag, type Flags, flagGroups } from './flag.ts';
+import { nearest } from './nearest.ts';
 import type { Mistake } from './parse.ts';
 
 const widest = 120;
@@ -55,8 +56,11 @@ function zeroOf({ defaultValue, type }: Flag<unknown>): string {
  * with this mistake, and not the list of all flags, behind which nobody would find it.
  */
 export function mistakeLines(program: string, flags: Flags, mistake: Mistake): readonly string[] {
-  const { message, flag: name } = mistake;
+  const { message, flag: name, unknown } = mistake;
   const flag = name === undefined ? undefined : flags[name];
+  const offered = Object.keys(flags).filter((each) => isOffered(flags[each]!));
+  const meant = unknown === undefined ? undefined : nearest(unknown, offered);
+  const question = meant === undefined ? [] : [`Did you mean --${meant}?`];
   const help = flag === undefined || flag.hidden === true ? [] : [lineOf(name!, flag)];
-  return [message, ...help, `Flags: ${program} --help`, message];
+  return [message, ...help, ...question, `Flags: ${program} --help`, [message, ...question].join('. ')];
 }

@@ -94,6 +94,13 @@ describe('a command line that ends the program', () => {
     expect((await started(args, { gateExitCode: 255 })).code).toBe(255);
   });
 
+  it('[common#80] given a gate with a mistake in its name, then its line has the right one', async () => {
+    const { host } = await started(['--feature-gates=ReleaseLeaderElectionAtExit=true']);
+    expect(host.logged()).toMatch(
+      /"Failed to set feature gates" err="unrecognized feature gate: ReleaseLeaderElectionAtExit" didYouMean="ReleaseLeaderElectionOnExit"\n$/,
+    );
+  });
+
   const gate = ['--feature-gates=NoSuchGate=true', '"Failed to set feature gates"'] as const;
   const version = ['--version', '/program v1.2.3'] as const;
   const addresses = ['--metrics-address=:1 --http-endpoint=:2', 'Only one of `--metrics-address`'] as const;

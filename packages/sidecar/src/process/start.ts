@@ -94,8 +94,9 @@ export async function start<V extends StartValues, G extends string>(
     }
   }
   if (gates.kind === 'invalid') {
-    log.error(new Error(gates.message), 'Failed to set feature gates');
-    leaveMessage(host, gates.message);
+    const { message, didYouMean } = gates;
+    log.error(new Error(message), 'Failed to set feature gates', didYouMean === undefined ? {} : { didYouMean });
+    leaveMessage(host, message);
     return ended(gateExitCode);
   }
   // Upstream ignores them in silence: `--leader-election false` turns the election on, and hides every flag behind it.
