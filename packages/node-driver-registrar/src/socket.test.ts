@@ -248,6 +248,19 @@ describe('a removed socket', () => {
     expect(readdirSync(registrar.registration)).toEqual([`${driverName}-reg.sock`]);
   });
 
+  it('[node-driver-registrar#58] given a folder that stays away, then the error is logged at once and at a growing pace', async () => {
+    await using registrar = await startRegistrar();
+    await registrar.published();
+    rmSync(registrar.registration, { recursive: true });
+    const { clock, logged } = registrar.host;
+    for (let second = 0; second < 60; second += 5) {
+      await until(() => clock.pending > 0);
+      await clock.advance(5_000);
+    }
+    const found = logged().matchAll(/cannot be created again" .*forSeconds=(\d+)$/gm);
+    expect([...found].map(([, seconds]) => Number(seconds))).toEqual([0, 10, 30]);
+  });
+
   it('given a successor for the same driver, then its socket stays', async () => {
     await using registrar = await startRegistrar();
     await registrar.published();
