@@ -135,6 +135,8 @@ const checks: readonly Check[] = [
     title: '--help prints usage and exits 0',
     run: exits(0, ['--help'], /csi-address|leader-election|tls-cert-file|include-unsettled/),
   },
+  // Only this one loads the library that writes it.
+  { title: '--help=all prints every flag and exits 0', run: exits(0, ['--help=all'], /-vmodule/) },
   {
     title: 'a kubeconfig that does not exist is one clear line and a failure',
     needs: 'cluster',

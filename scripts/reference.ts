@@ -86,7 +86,7 @@ function section(manifest: ProgramManifest): string {
 const isDefaultOfMany = (line: string) => line.includes('| The default of --');
 const combined =
   'It has the flags and gates of the programs that it runs. A flag F of the program P is given as `--P-F` (`--attacher-timeout`), or as `--F` where it has one\n' +
-  'owner or belongs to the process ([rules](../behaviour/all-in-one.md#flags)). Those that no other program has, or that are a default for several:';
+  'owner or belongs to the process ([rules](../behaviour/all-in-one.md#flags)). `csi-sidecars --help=all` lists all. Those that no other program has, or that are a default for several:';
 
 const flagsPage = [
   '# Flags',

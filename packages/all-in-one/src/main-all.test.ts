@@ -83,6 +83,6 @@ it('given a command that does not exist, then exit 2, and those that do are list
   const { code, output } = await runUntil('never', ['both', four]);
   expect([code, output]).toEqual([
     2,
-    expect.stringMatching(/^unknown command: both\nUsage of [^]*\[all\] --controllers/),
+    expect.stringMatching(/^unknown command: both\nUsage of [^]*\[all\] --controllers[^]*\nunknown command: both\n$/),
   ]);
 });

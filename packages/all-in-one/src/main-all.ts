@@ -41,8 +41,9 @@ async function testChart(deps: ProgramDeps): Promise<number> {
 async function explain({ host }: ProgramDeps, command: string): Promise<number> {
   const isAsked = command === 'help';
   const stderr = host.openStderr(() => '');
+  const message = isAsked ? '' : `unknown command: ${command}\n`;
   stderr.write(
-    `${isAsked ? '' : `unknown command: ${command}\n`}Usage of ${host.argv0}:\n  [all] --controllers=... [flags]\n    \tthe controllers of a driver: ${host.argv0} --help\n  node [flags]\n    \tcsi-node-driver-registrar and livenessprobe, --csi-address and other flags: ${host.argv0} node --help\n  leftovers [flags]\n    \twhat a csi-provisioner left in the API, and its removal: ${host.argv0} leftovers --help\n  chart-test [flags]\n    \tthe test hook of the chart csi-driver: ${host.argv0} chart-test --help\n`,
+    `${message}Usage of ${host.argv0}:\n  [all] --controllers=... [flags]\n    \tthe controllers of a driver: ${host.argv0} --help\n  node [flags]\n    \tcsi-node-driver-registrar and livenessprobe, --csi-address and other flags: ${host.argv0} node --help\n  leftovers [flags]\n    \twhat a csi-provisioner left in the API, and its removal: ${host.argv0} leftovers --help\n  chart-test [flags]\n    \tthe test hook of the chart csi-driver: ${host.argv0} chart-test --help\n${message}`,
   );
   await stderr.flush();
   return isAsked ? exitCodes.success : exitCodes.usage;

@@ -4,6 +4,7 @@ import {
   durationFlag,
   gatesFlag,
   intFlag,
+  rare,
   releaseOnExitGate,
   retryFlags,
   standardFlags,
@@ -46,7 +47,7 @@ export const attacherProgram: ProgramFlags<AttacherValues, AttacherGate> = {
     'max-entries': intFlag(0, 'Maximum entries per page in ListVolumes; 0: no limit.'),
     'default-fstype': stringFlag('', 'Default file system type of volumes that name none.'),
     'reconcile-sync': durationFlag(60_000, 'Pause between two comparisons with ListVolumes.'),
-    'max-grpc-log-length': intFlag(-1, 'Maximum characters of a logged gRPC response; -1: no limit.'),
+    'max-grpc-log-length': rare(intFlag(-1, 'Maximum characters of a logged gRPC response; -1: no limit.')),
     'feature-gates': gatesFlag(gates),
   },
 };

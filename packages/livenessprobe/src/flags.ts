@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Command line of livenessprobe. */
-import { automaxprocsFlag, durationFlag, loggingFlags, stringFlag } from '@csi-sidecars/sidecar';
+import {
+  automaxprocsFlag,
+  csiAddressFlag,
+  durationFlag,
+  loggingFlags,
+  metricsPathFlag,
+  stringFlag,
+} from '@csi-sidecars/sidecar';
 import type { LoggingValues, ProgramFlags } from '@csi-sidecars/sidecar';
 
 export interface LivenessprobeValues extends LoggingValues {
@@ -21,14 +28,17 @@ export const livenessprobeProgram: ProgramFlags<LivenessprobeValues> = {
   flags: {
     ...loggingFlags,
     automaxprocs: automaxprocsFlag,
-    'csi-address': stringFlag('/run/csi/socket', 'Address of the CSI driver socket.'),
+    'csi-address': csiAddressFlag,
     'probe-timeout': durationFlag(3_000, 'Budget of one health check, connecting included.'),
     'health-port': { ...stringFlag('9808', 'TCP port of /healthz.'), deprecated: 'use --http-endpoint' },
-    'http-endpoint': stringFlag('', 'The TCP address of /healthz and metrics.'),
+    'http-endpoint': {
+      ...stringFlag('', 'The TCP address of /healthz and metrics.'),
+      brief: 'The TCP address of /healthz and metrics. Empty: /healthz at port 9808.',
+    },
     'metrics-address': {
       ...stringFlag('', 'The TCP address of the metrics server.'),
       deprecated: 'use --http-endpoint',
     },
-    'metrics-path': stringFlag('/metrics', 'The HTTP path where prometheus metrics are exposed.'),
+    'metrics-path': metricsPathFlag,
   },
 };

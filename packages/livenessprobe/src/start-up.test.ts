@@ -102,7 +102,7 @@ describe('the wait for the driver', () => {
     expect(isOver).toBe(false);
     expect([await answers(program.port), program.host.logged().match(/"Still connecting"/g)?.length]).toEqual([
       false,
-      30,
+      5,
     ]);
     await using _late = await serveCsi(namedDriver(), gone.path);
     await clock.advance(1_000);

@@ -2,10 +2,11 @@
 /** Command line of csi-node-driver-registrar. */
 import {
   automaxprocsFlag,
-  boolFlag,
+  csiAddressFlag,
   durationFlag,
   intFlag,
   loggingFlags,
+  pprofFlag,
   stringFlag,
   versionFlag,
 } from '@csi-sidecars/sidecar';
@@ -35,7 +36,10 @@ export const nodeDriverRegistrarProgram: ProgramFlags<NodeDriverRegistrarValues>
     ...loggingFlags,
     automaxprocs: automaxprocsFlag,
     version: versionFlag,
-    'csi-address': stringFlag('/run/csi/socket', 'Path of the CSI driver socket that the registrar connects to.'),
+    'csi-address': {
+      ...csiAddressFlag,
+      usage: 'Path of the CSI driver socket that the registrar connects to.',
+    },
     'kubelet-registration-path': stringFlag(
       '',
       'Path of the CSI driver socket on the host, as kubelet sees it. Required.',
@@ -47,7 +51,7 @@ export const nodeDriverRegistrarProgram: ProgramFlags<NodeDriverRegistrarValues>
       'The TCP address of /healthz and profiling. Empty: no server. Excludes --health-port.',
     ),
     'health-port': { ...intFlag(0, 'TCP port of /healthz; 0: none.'), deprecated: 'use --http-endpoint' },
-    'enable-pprof': boolFlag(false, 'Serve profiles below /debug/pprof/ on --http-endpoint.'),
+    'enable-pprof': pprofFlag,
     mode: {
       ...stringFlag('', '"kubelet-registration-probe" exits 0 at once; else no effect.'),
       deprecated: 'no effect',

@@ -13,6 +13,8 @@ import { connectIdentity, connectRegistration, getDriverName, serveRegistration 
 import { type Clock, type HttpRoute, type Logger, linkSignals } from '@csi-sidecars/runtime';
 import {
   type DiagnosticsServer,
+  growingPace,
+  type GrowingPace,
   profilingRoutes,
   sharedHandler,
   startDiagnosticsServer,
@@ -20,7 +22,7 @@ import {
 import { exitCodes, orExit } from '@csi-sidecars/sidecar';
 import { type HealthDeps, healthHandler } from './health.ts';
 import { messages } from './messages.ts';
-import { type PublishedSocket, publishSocket } from './published-socket.ts';
+import { publishSocket } from './published-socket.ts';
 import { type RegistrarSettings, socketPathOf } from './settings.ts';
 import type { SocketFiles } from './socket-files.ts';
 import { type Platform, clearStaleSocket } from './stale-socket.ts';
@@ -40,6 +42,7 @@ export interface RegistrarDeps {
 const pluginType = 'CSIPlugin';
 const supportedVersions = ['1.0.0'] as const;
 const lookPeriodMs = 5_000;
+const firstWaitMs = 30_000;
 
 /** Resolves with the exit code; rejects with an ExitError. */
 export async function runRegistrar(
@@ -56,14 +59,18 @@ export async function runRegistrar(
   // Before the socket is published, so that a port in use does not register and deregister the driver with every restart.
   await using http = await openHttp(deps, settings);
   const refused = Promise.withResolvers<string>();
+  // Nothing else says that kubelet does not see the socket.
+  let waiting: Waiting | undefined = { pace: growingPace(clock, { firstMs: firstWaitMs }), wasAsked: false };
   const listen = (where: string) =>
     serveRegistration({ clock }, where, {
       getInfo: () => {
         log.info(4, messages.infoAsked);
+        if (waiting !== undefined) waiting = { ...waiting, wasAsked: true };
         return { type: pluginType, name, endpoint: settings.endpoint, supported_versions: supportedVersions };
       },
       notified: (status) => {
         log.info(0, messages.notified, { status });
+        waiting = undefined;
         if (!status.plugin_registered) refused.resolve(status.error);
       },
     });
@@ -71,7 +78,14 @@ export async function runRegistrar(
   deps.onPublishing();
   const socket = await orExit(messages.listenFailed, () => publishSocket({ files, clock, listen }, path));
   using watch = linkSignals([signal]);
-  const watching = keepPublished(deps, socket, watch.signal);
+  const look = async (): Promise<void> => {
+    if ((await socket.restore()) === 'restored') log.warn(messages.restored);
+    if (waiting?.pace.isDue() !== true) return;
+    const facts = { socketPath: path, forSeconds: waiting.pace.forSeconds() };
+    if (waiting.wasAsked) log.warn(messages.notRegistered, { ...facts, hint: messages.notRegisteredHint });
+    else log.warn(messages.notAsked, { ...facts, hint: messages.notAskedHint });
+  };
+  const watching = lookRegularly(deps, look, watch.signal);
   try {
     log.info(0, messages.started, { socketPath: path });
     const connect: HealthDeps['connect'] = (address, gone) =>
@@ -126,12 +140,18 @@ async function openHttp(
   );
 }
 
+interface Waiting {
+  readonly pace: GrowingPace;
+  readonly wasAsked: boolean;
+}
+
 /** Resolves when the signal aborts. */
-async function keepPublished(
+async function lookRegularly(
   { clock, log }: RegistrarDeps,
-  socket: PublishedSocket,
+  look: () => Promise<void>,
   signal: AbortSignal,
 ): Promise<undefined> {
+  let failing: GrowingPace | undefined;
   for (;;) {
     try {
       await clock.sleep(lookPeriodMs, signal);
@@ -139,9 +159,12 @@ async function keepPublished(
       return undefined;
     }
     try {
-      if ((await socket.restore()) === 'restored') log.warn(messages.restored);
+      await look();
+      failing = undefined;
     } catch (error) {
-      log.error(error, messages.restoreFailed);
+      const isFirst = failing === undefined;
+      failing ??= growingPace(clock, { firstMs: 2 * lookPeriodMs });
+      if (isFirst || failing.isDue()) log.error(error, messages.restoreFailed, { forSeconds: failing.forSeconds() });
     }
   }
 }

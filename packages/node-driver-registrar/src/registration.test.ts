@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The answers to kubelet, its notifications, and the end of the registrar. */
 import { existsSync, rmSync } from 'node:fs';
+import { until } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { driverName, endpoint, kubeletAt, startRegistrar } from '../testing/registrar-fixture.ts';
 
 const getInfo = '/pluginregistration.Registration/GetInfo';
 const notify = '/pluginregistration.Registration/NotifyRegistrationStatus';
 const info = { type: 'CSIPlugin', name: driverName, endpoint, supported_versions: ['1.0.0'] };
+
+/** Each look at the socket uses the real file system, and the next pause begins after it. */
+async function lookFor(
+  { host: { clock } }: Awaited<ReturnType<typeof startRegistrar>>,
+  seconds: number,
+): Promise<void> {
+  for (let second = 0; second < seconds; second += 5) {
+    await until(() => clock.pending > 0);
+    await clock.advance(5_000);
+  }
+}
 
 describe('calls of kubelet', () => {
   it('[node-driver-registrar#36] given a hundred concurrent GetInfo calls, then each gets the same answer', async () => {
@@ -76,6 +88,32 @@ describe('calls of kubelet', () => {
     });
     await registrar.host.clock.advance(60 * 60_000);
     expect([hasEnded, existsSync(registrar.socket)]).toEqual([false, true]);
+  });
+
+  it('[node-driver-registrar#57] given a kubelet that does not ask, asks, and registers the driver, then the log says what is missing, at a growing pace', async () => {
+    await using registrar = await startRegistrar();
+    await registrar.published();
+    const warnings = (): readonly string[] =>
+      registrar.host
+        .logged()
+        .match(/^W.*kubelet has .*$/gm)
+        ?.map((line) => line.replace(/^.*?\] /, '')) ?? [];
+    await registrar.host.clock.advance(25_000);
+    expect(warnings()).toEqual([]);
+    await lookFor(registrar, 75);
+    const socketPath = `socketPath=${JSON.stringify(registrar.socket)}`;
+    const notAsked = (seconds: number) =>
+      `"kubelet has not asked for the registration yet" ${socketPath} forSeconds=${seconds} hint="is its folder plugins_registry, on the host, mounted as the folder of the socket?"`;
+    expect(warnings()).toEqual([notAsked(30), notAsked(90)]);
+    using kubelet = kubeletAt(registrar.socket);
+    await kubelet.call(getInfo, {});
+    await lookFor(registrar, 120);
+    expect(warnings().slice(2)).toEqual([
+      `"kubelet has asked for the registration and has not completed it" ${socketPath} forSeconds=210 hint="the log of kubelet says why"`,
+    ]);
+    await kubelet.call(notify, { plugin_registered: true });
+    await lookFor(registrar, 600);
+    expect(warnings()).toHaveLength(3);
   });
 });
 

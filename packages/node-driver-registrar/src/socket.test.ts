@@ -248,6 +248,29 @@ describe('a removed socket', () => {
     expect(readdirSync(registrar.registration)).toEqual([`${driverName}-reg.sock`]);
   });
 
+  it('[node-driver-registrar#58] given a folder that stays away, then the error is logged at once and at a growing pace, and the next time anew', async () => {
+    await using registrar = await startRegistrar();
+    await registrar.published();
+    const { clock, logged } = registrar.host;
+    const lookFor = async (seconds: number): Promise<void> => {
+      for (let second = 0; second < seconds; second += 5) {
+        await until(() => clock.pending > 0);
+        await clock.advance(5_000);
+      }
+      await until(() => clock.pending > 0);
+    };
+    const found = (): readonly number[] =>
+      [...logged().matchAll(/cannot be created again" .*forSeconds=(\d+)$/gm)].map(([, seconds]) => Number(seconds));
+    rmSync(registrar.registration, { recursive: true });
+    await lookFor(60);
+    expect(found()).toEqual([0, 10, 30]);
+    mkdirSync(registrar.registration);
+    await lookFor(5);
+    rmSync(registrar.registration, { recursive: true });
+    await lookFor(5);
+    expect(found()).toEqual([0, 10, 30, 0]);
+  });
+
   it('given a successor for the same driver, then its socket stays', async () => {
     await using registrar = await startRegistrar();
     await registrar.published();

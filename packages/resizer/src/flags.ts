@@ -5,10 +5,10 @@ import {
   durationFlag,
   gatesFlag,
   intFlag,
+  masterFlag,
   releaseOnExitGate,
   retryFlags,
   standardFlags,
-  stringFlag,
 } from '@csi-sidecars/sidecar';
 import type { Gate, GateSettings, ProgramFlags, RetryValues, StandardValues } from '@csi-sidecars/sidecar';
 
@@ -49,7 +49,7 @@ export const resizerProgram: ProgramFlags<ResizerValues, ResizerGate> = {
   flags: {
     ...standardFlags,
     ...retryFlags('resize'),
-    master: stringFlag('', 'API server URL.'),
+    master: masterFlag,
     'resync-period': durationFlag(600_000, 'Resync period of the informers.'),
     workers: intFlag(10, 'Concurrency per controller.'),
     'extra-modify-metadata': boolFlag(false, 'Add claim and volume names to the parameters of modify requests.'),

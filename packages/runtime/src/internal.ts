@@ -50,6 +50,7 @@ export { createLeaderElector } from './lease/leader-elector.ts';
 export type { LeaderElector } from './lease/leader-elector.ts';
 export { leaseIdentity, leaseName } from './lease/names.ts';
 // Queues, workers and caches.
+export { growingPace, type GrowingPace } from './clock/growing-pace.ts';
 export { runWhenSynced } from './controller/run-when-synced.ts';
 export { runWorkers } from './controller/workers.ts';
 export { openGate } from './controller/start-gate.ts';

@@ -8,10 +8,13 @@ export {
   ignoredBoolFlag,
   intFlag,
   labelsFlag,
+  rare,
   stringFlag,
   uintFlag,
 } from './flags/flag.ts';
 export type { Flag, Flags, FlagsOf, GateSettings, StringMap } from './flags/flag.ts';
+export { helpText } from './flags/help.ts';
+export { nearest } from './flags/nearest.ts';
 export { resolveGates } from './flags/gates.ts';
 export type { Gate, ResolvedGates } from './flags/gates.ts';
 export { parseFlags } from './flags/parse.ts';
@@ -22,11 +25,15 @@ export type { AnyProgramFlags, DriverNeed, ProgramKind, ProgramManifest } from '
 export type { ProgramFlags } from './programs/program.ts';
 export {
   automaxprocsFlag,
+  csiAddressFlag,
   endpointFlags,
   gatesFlag,
   kubeApiFlags,
   leaderElectionFlags,
   loggingFlags,
+  masterFlag,
+  metricsPathFlag,
+  pprofFlag,
   releaseOnExitGate,
   retryFlags,
   standardFlags,

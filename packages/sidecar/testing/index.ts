@@ -33,7 +33,7 @@ export function refusedOf<V extends { readonly 'feature-gates': GateSettings }, 
 ): readonly string[] {
   return lists.flatMap(({ args }): readonly string[] => {
     const result = parseFlags(flags, syntax, args);
-    if (result.kind !== 'parsed') return [JSON.stringify(result)];
+    if (result.kind !== 'parsed') return [result.kind === 'invalid' ? result.message : result.kind];
     const resolved = resolveGates(gates, result.values['feature-gates']);
     return resolved.kind === 'resolved' ? result.positionals : [resolved.message];
   });

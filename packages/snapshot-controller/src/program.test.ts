@@ -123,7 +123,9 @@ describe('the definitions', () => {
     expect(it.host.logged()).not.toContain('Exiting due to failure');
     await pass(it, 1_000);
     expect(await it.code).toBe(1);
-    expect(it.host.logged()).toContain('Exiting due to failure to ensure CRDs exist during startup');
+    expect(it.host.logged()).toMatch(
+      /"Exiting due to failure to ensure CRDs exist during startup" err=".* \(asked for \d+ s: .*are the definitions of snapshots installed, .*\)"\n$/,
+    );
   });
 
   it('[snapshot-controller#175] given a limit of zero, then it is one second', async () => {

@@ -61,8 +61,9 @@ async function waitForDefinitions(context: Context): Promise<SnapshotControllerS
   const single = [volumeSnapshots, volumeSnapshotClasses, volumeSnapshotContents];
   const failure = await waitForKinds(context, { kinds: single, withinMs }, signal);
   if (failure !== undefined) {
+    const text = `${failure.message} (asked for ${withinMs / 1000} s: is the API server reachable, are the definitions of snapshots installed, and may this account list them?)`;
     throw new ExitError(exitCodes.failure, 'Exiting due to failure to ensure CRDs exist during startup', {
-      cause: failure,
+      cause: new Error(text, { cause: failure }),
     });
   }
   let groups = started.gates.CSIVolumeGroupSnapshot;

@@ -123,6 +123,32 @@ it('[snapshot-conversion-webhook#6] given a change that was handled, then the ne
   await watch.end();
 });
 
+it('[snapshot-conversion-webhook#15] given files that stay unusable, then that is logged at a growing pace, with the time, and at once if the reason is another', async () => {
+  const watch = aWatch('unwatched');
+  watch.write({ ...first, cert: '' });
+  const errors = () =>
+    watch.log.lines.flatMap(({ message, facts }) => (message === 'error re-reading certificate' ? [facts] : []));
+  const minutes = async (count: number) => {
+    for (let minute = 0; minute < count; minute += 1) await watch.minute();
+  };
+  await minutes(12);
+  expect(errors().map(({ forSeconds }) => Math.floor(Number(forSeconds) / 60))).toEqual([0, 2, 6, 11]);
+  expect(errors()[0]).toMatchObject({ inUse: 'the pair before it' });
+  watch.write({ ...first, key: 'no key' });
+  await minutes(1);
+  expect(errors()).toHaveLength(5);
+  watch.write(first);
+  await minutes(1);
+  watch.write({ ...first, key: 'no key' });
+  await minutes(1);
+  expect(
+    errors()
+      .map(({ forSeconds }) => forSeconds)
+      .at(-1),
+  ).toBe(0);
+  await watch.end();
+});
+
 it.each([{ cert: `${first.cert}\n` }, { key: `${first.key}\n` }])(
   '[snapshot-conversion-webhook#6] given a change of only one of the two files, then the pair is used',
   async (change) => {

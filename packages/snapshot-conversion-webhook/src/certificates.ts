@@ -11,6 +11,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { Clock, Logger } from '@csi-sidecars/runtime';
+import { growingPace, type GrowingPace } from '@csi-sidecars/runtime/internal';
 
 export interface CertificateFiles {
   readonly certFile: string;
@@ -47,6 +48,7 @@ export async function watchPair(
   { use, signal }: { readonly use: (pair: Pair) => void; readonly signal: AbortSignal },
 ): Promise<void> {
   let { current } = files;
+  let broken: { readonly text: string; readonly pace: GrowingPace } | undefined;
   let changed = Promise.withResolvers<void>();
   for (const folder of new Set([dirname(files.certFile), dirname(files.keyFile)])) {
     try {
@@ -63,12 +65,22 @@ export async function watchPair(
     changed = Promise.withResolvers();
     try {
       const pair = await readPair(files);
-      if (pair.cert === current.cert && pair.key === current.key) continue;
+      if (pair.cert === current.cert && pair.key === current.key) {
+        broken = undefined;
+        continue;
+      }
       use(pair);
       current = pair;
+      broken = undefined;
       log.info(0, 'Updated current TLS certificate');
     } catch (error) {
-      log.error(error, 'error re-reading certificate', { certFile: files.certFile, keyFile: files.keyFile });
+      const text = String(error);
+      const isNews = text !== broken?.text;
+      broken = { text, pace: broken?.pace ?? growingPace(clock, { firstMs: 2 * pollMs }) };
+      if (!broken.pace.isDue() && !isNews) continue;
+      const { certFile, keyFile } = files;
+      const facts = { certFile, keyFile, forSeconds: broken.pace.forSeconds(), inUse: 'the pair before it' };
+      log.error(error, 'error re-reading certificate', facts);
     }
   }
 }

@@ -20,6 +20,7 @@ import {
   intFlag,
   leaderElectionFlags,
   loggingFlags,
+  rare,
 } from '@csi-sidecars/sidecar';
 import { klogFlags, ownFlags } from './own-flags.ts';
 import { type ControllerName, controllerNames, isSidecar, programs } from './programs.ts';
@@ -138,12 +139,12 @@ function deriveFlags(): Flags {
         continue;
       }
       const own = describedAsHere(program, name, signed(name, flag));
-      flags[prefixed] = own;
+      flags[prefixed] = rare(own);
       const alias = aliases[prefixed];
       if (alias !== undefined) flags[alias] = { ...own, hidden: true };
       if (processFlags.has(name)) continue;
       const owners = ownersOf(name);
-      if (owners.length === 1) flags[name] ??= own;
+      if (owners.length === 1) flags[name] ??= rare(own);
       else if (!Object.hasOwn(defaultsForAll, name)) flags[name] ??= refusedAmong(flag, name, owners);
     }
   }
@@ -176,6 +177,7 @@ function defaultFor(name: string, others: Partial<Record<ControllerName, string>
   return {
     ...signed(name, first.flag),
     usage: `The default of ${owned.map(({ program }) => `--${program}-${others[program] ?? name}`).join(', ')}.${isSame ? '' : ` Their own defaults: ${defaults.join(', ')}.`}`,
+    brief: `${isSame ? 'For all controllers' : 'For all controllers, in place of their own'}; for one: --${first.program}-${others[first.program] ?? name}.`,
     defaultText: isSame ? first.flag.defaultText : '',
   };
 }

@@ -20,10 +20,13 @@ export interface OwnValues {
 export const ownFlags: FlagsOf<OwnValues> = {
   controllers: stringFlag('', 'Names of the controllers to run, separated by commas. Required.'),
   'shutdown-timeout': durationFlag(25_000, 'Time from the first signal to the end, whatever still runs.'),
-  'controller-failure': stringFlag(
-    'restart',
-    'After the failure of a controller: restart (it alone starts again, after a pause) or exit (the process ends with 1).',
-  ),
+  'controller-failure': {
+    ...stringFlag(
+      'restart',
+      'After the failure of a controller: restart (it alone starts again, after a pause) or exit (the process ends with 1).',
+    ),
+    brief: 'After the failure of a controller: restart (it alone) or exit (the process).',
+  },
 };
 
 const noEffect = 'accepted for compatibility (a flag of klog); has no effect';

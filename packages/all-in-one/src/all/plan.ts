@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the command line asks for: the controllers and their settings, or why it is refused. Nothing is opened before. */
 import type { Logger } from '@csi-sidecars/runtime';
-import { ExitError, exitCodes, type GateSettings, type StandardValues, type Started } from '@csi-sidecars/sidecar';
+import {
+  ExitError,
+  exitCodes,
+  type GateSettings,
+  nearest,
+  type StandardValues,
+  type Started,
+} from '@csi-sidecars/sidecar';
 import { type ProgramValues, prefixedFlagsOf, valuesOf } from './command-line.ts';
 import type { OwnValues } from './own-flags.ts';
 import { type ControllerName, controllerNames, isSidecar, type SidecarName } from './programs.ts';
@@ -54,7 +61,9 @@ export function readControllers(list: string): readonly ControllerName[] {
   const unknown = asked.filter((item) => !(controllerNames as readonly string[]).includes(item)).sort();
   const valid = controllerNames.join(', ');
   if (unknown.length > 0) {
-    throw refusal(`unknown controllers: ${unknown.join(', ')}, valid values are: ${valid}`);
+    const meant = new Set(unknown.flatMap((item) => nearest(item, controllerNames) ?? []));
+    const question = meant.size === 0 ? '' : `. Did you mean ${[...meant].join(', ')}?`;
+    throw refusal(`unknown controllers: ${unknown.join(', ')}, valid values are: ${valid}${question}`);
   }
   if (asked.length === 0) {
     throw refusal(`no controllers enabled, --controllers must list at least one of: ${valid}`);

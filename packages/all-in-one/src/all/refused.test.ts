@@ -21,6 +21,13 @@ describe('--controllers', () => {
     );
   });
 
+  it('[common#80] given names with mistakes in them, then the last line ends with the right ones', async () => {
+    const { last } = await refusedCommandLine(['--controllers=atacher,zebra,Resize,atacherr']);
+    expect(last).toMatch(
+      /"unknown controllers: Resize, atacher, atacherr, zebra, .*resizer, snapshotter\. Did you mean resizer, attacher\?"$/,
+    );
+  });
+
   it.each([[[]], [['--controllers=']], [['--controllers=,,']]])(
     '[all-in-one#3] given %j, then exit 1: no controllers enabled',
     async (args) => {
@@ -73,7 +80,10 @@ describe('values', () => {
 
   it('given a flag that does not exist, then exit 2, and the mistake is not buried under the list of all flags', async () => {
     const { code, logged } = await refusedCommandLine([four, '--no-such-flag']);
-    expect([code, logged]).toEqual([2, 'All flags: csi-sidecars --help\nunknown flag: --no-such-flag\n']);
+    expect([code, logged]).toEqual([
+      2,
+      'unknown flag: --no-such-flag\nFlags: csi-sidecars --help\nunknown flag: --no-such-flag\n',
+    ]);
   });
 
   it('given an unprefixed flag of two controllers, then exit 2', async () => {

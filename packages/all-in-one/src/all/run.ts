@@ -23,8 +23,7 @@ const drainToleranceMs = 5_000;
 /** Resolves with the exit code. */
 export function runAll({ host, lifecycle, ...node }: AllDeps): Promise<number> {
   const deps = { host: { ...host, argv0: allProgram.name }, lifecycle };
-  // The usage text has 290 lines.
-  const start = { order: ['version', 'gates'], afterMistake: 'hint' } as const;
+  const start = { order: ['version', 'gates'] } as const;
   return runProgram(deps, { program: allProgram, start }, async (started) => {
     const plan = planOf(started, node.sidecars);
     const { shutdownTimeoutMs } = plan;

@@ -25,10 +25,13 @@ export const chartTestProgram: ProgramFlags<ChartTestValues> = {
     'driver-name': stringFlag('', 'Name of the driver, whose CSIDriver object must exist. Required.'),
     namespace: stringFlag('', 'Namespace of the Leases. Required with --leases.'),
     'node-namespace': stringFlag('', 'Namespace of the pods of --node-pods.'),
-    'node-pods': stringFlag(
-      '',
-      "Labels of the driver's pods on nodes: all must be ready, and kubelet must have registered the driver on their nodes.",
-    ),
+    'node-pods': {
+      ...stringFlag(
+        '',
+        "Labels of the driver's pods on nodes: all must be ready, and kubelet must have registered the driver on their nodes.",
+      ),
+      brief: "Labels of the driver's pods on nodes, which must be ready and registered.",
+    },
     leases: stringFlag('', 'Names of Leases, separated by commas, that must be held and renewed.'),
     'metrics-endpoints': stringFlag('', 'URLs, separated by commas, that must serve metrics.'),
     data: stringFlag('', 'Folder of a volume of the driver, to which a file is written and from which it is read.'),

@@ -48,7 +48,8 @@ describe('a connection that is not made', () => {
       name: 'ConnectError',
       kind: 'deadlineExceeded',
       contextText: 'context deadline exceeded',
-      message: 'context deadline exceeded: connect ENOENT /csi.sock',
+      message:
+        'context deadline exceeded: connect ENOENT /csi.sock (does the driver run, and is the folder of its socket mounted in this container?)',
     });
     expect(driver.attempts).toEqual([0, 1000]);
   });

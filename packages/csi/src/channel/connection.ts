@@ -58,7 +58,7 @@ export class ConnectError extends Error {
 
 const contextTexts = { deadlineExceeded: 'context deadline exceeded', canceled: 'context canceled' } as const;
 const attemptPeriodMs = 1000;
-const progressPeriodMs = 10_000;
+const [firstProgressMs, longestProgressMs] = [10_000, 300_000];
 
 /** Resolves with the first connection; rejects when the time limit has passed, with the failure of the last attempt. */
 export async function openConnection(deps: ConnectionDeps, options: ConnectionOptions): Promise<DriverConnection> {
@@ -73,7 +73,7 @@ async function connectFirst({ clock, log, dial }: ConnectionDeps, options: Conne
   const { address, signal } = options;
   const startedMs = clock.monotonicMs();
   const budgetMs = options.connectTimeoutMs > 0 ? options.connectTimeoutMs : Infinity;
-  let nextProgressMs = progressPeriodMs;
+  let nextProgressMs = firstProgressMs;
   for (;;) {
     const attemptMs = clock.monotonicMs();
     const result = await dial(address);
@@ -92,15 +92,19 @@ async function connectFirst({ clock, log, dial }: ConnectionDeps, options: Conne
     const elapsedMs = clock.monotonicMs() - startedMs;
     if (elapsedMs >= budgetMs) throw new ConnectError('deadlineExceeded', `: ${explained(result.reason)}`);
     if (elapsedMs >= nextProgressMs) {
-      nextProgressMs += progressPeriodMs;
-      log.info(0, 'Still connecting', { address: address.text, reason: explained(result.reason) });
+      nextProgressMs = elapsedMs + Math.min(elapsedMs, longestProgressMs);
+      const forSeconds = Math.round(elapsedMs / 1000);
+      log.info(0, 'Still connecting', { address: address.text, forSeconds, reason: explained(result.reason) });
     }
   }
 }
 
-/** Permission is the failure that depends on who asks, and images run as any user. */
+/** With what a user can look at. Permission depends on who asks, and images run as any user. */
 function explained(reason: string): string {
   const uid = process.getuid?.();
+  if (/\bENOENT\b/.test(reason))
+    return `${reason} (does the driver run, and is the folder of its socket mounted in this container?)`;
+  if (/\bECONNREFUSED\b/.test(reason)) return `${reason} (the driver has ended, or does not listen yet: see its log)`;
   return uid !== undefined && /\bEACCES\b/.test(reason) ? `${reason} (uid ${uid} may not write to the socket)` : reason;
 }
 

@@ -22,15 +22,24 @@ export interface ProbeOptions {
 }
 
 const tickMs = 1000;
+const [firstPauseMs, longestPauseMs] = [10_000, 300_000];
 
 export async function probeForever({ channel, clock, log }: ProbeDeps, options: ProbeOptions): Promise<void> {
   const startedMs = clock.monotonicMs();
   let consumedTicks = 0;
+  let dueMs = 0;
+  /** Upstream logs each probe: two lines a second. */
+  const report = (what: string): void => {
+    const elapsedMs = clock.monotonicMs() - startedMs;
+    if (elapsedMs < dueMs) return;
+    dueMs = Math.max(firstPauseMs, elapsedMs + Math.min(elapsedMs, longestPauseMs));
+    log.info(0, what, { forSeconds: Math.round(elapsedMs / 1000), hint: "the driver's log says why" });
+  };
+  log.info(0, 'Probing CSI driver for readiness');
   for (;;) {
-    log.info(0, 'Probing CSI driver for readiness');
     try {
       if (await probe(channel, options)) return;
-      log.info(0, 'CSI driver is not ready');
+      report('CSI driver is not ready');
     } catch (error) {
       options.signal?.throwIfAborted();
       if (!(error instanceof CsiError && error.code === 'DeadlineExceeded')) {
@@ -38,7 +47,7 @@ export async function probeForever({ channel, clock, log }: ProbeDeps, options: 
           cause: error,
         });
       }
-      log.info(0, 'CSI driver probe timed out');
+      report('CSI driver probe timed out');
     }
     const elapsedMs = clock.monotonicMs() - startedMs;
     const passedTicks = Math.floor(elapsedMs / tickMs);

@@ -27,6 +27,7 @@ export interface LeftoversValues extends LoggingValues, KubeApiValues {
   readonly 'volume-name-uuid-length': number;
 }
 
+const { 'kube-api-qps': qps, 'kube-api-burst': burst } = kubeApiFlags;
 const { 'volume-name-prefix': prefix, 'volume-name-uuid-length': uuidLength } = provisionerProgram.flags;
 
 export const leftoversProgram: ProgramFlags<LeftoversValues> = {
@@ -36,8 +37,8 @@ export const leftoversProgram: ProgramFlags<LeftoversValues> = {
   flags: {
     ...loggingFlags,
     ...kubeApiFlags,
-    'kube-api-qps': floatFlag(20, kubeApiFlags['kube-api-qps'].usage),
-    'kube-api-burst': intFlag(30, kubeApiFlags['kube-api-burst'].usage),
+    'kube-api-qps': { ...qps, ...floatFlag(20, qps.usage) },
+    'kube-api-burst': { ...burst, ...intFlag(30, burst.usage) },
     version: versionFlag,
     driver: stringFlag('', 'Only what is left of this driver. Required with --remove.'),
     all: boolFlag(false, 'Also what is in use: finalizers that a provisioner still needs.'),
@@ -49,7 +50,11 @@ export const leftoversProgram: ProgramFlags<LeftoversValues> = {
     ),
     yes: boolFlag(false, 'With --remove: ask for no confirmation.'),
     'volume-name-prefix': { ...prefix, usage: 'The value of this flag of csi-provisioner.' },
-    'volume-name-uuid-length': { ...uuidLength, usage: 'The value of this flag of csi-provisioner.' },
+    'volume-name-uuid-length': {
+      ...uuidLength,
+      usage: 'The value of this flag of csi-provisioner.',
+      brief: 'The value of this flag of csi-provisioner.',
+    },
   },
 };
 

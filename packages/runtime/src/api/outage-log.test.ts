@@ -27,6 +27,7 @@ const setUp = () => {
   const lines = () => logger.lines.map(({ kind, message, facts }) => [kind, message, facts]);
   return { clock, logger, ask, lines };
 };
+const hint = 'Nothing works until the API server can be reached from this pod';
 const silent = 'Lists and watches of the API server fail';
 
 it('[runtime#41a] given three informers that are refused every second for ten minutes, then one line comes after 5 s, and further ones at a pace that doubles up to 5 min', async () => {
@@ -35,7 +36,9 @@ it('[runtime#41a] given three informers that are refused every second for ten mi
     for (let informer = 0; informer < 3; informer += 1) expect(await ask(refused)).toBe(refused);
     await clock.advance(1_000);
   }
-  expect(lines()).toEqual([5, 15, 35, 75, 155, 315, 615, 915].map((forSeconds) => ['error', silent, { forSeconds }]));
+  expect(lines()).toEqual(
+    [5, 15, 35, 75, 155, 315, 615, 915].map((forSeconds) => ['error', silent, { forSeconds, hint }]),
+  );
   expect(logger.lines.map((line) => (line.kind === 'error' ? line.error : undefined))).toEqual(
     Array.from({ length: 8 }, () => refused),
   );
@@ -52,7 +55,7 @@ it('[runtime#41a] given an outage that was logged, when a watch is answered, the
   await clock.advance(4_999);
   await ask(refused);
   expect(lines()).toEqual([
-    ['error', silent, { forSeconds: 7 }],
+    ['error', silent, { forSeconds: 7, hint }],
     ['info', 'The API server answers again', { afterSeconds: 9 }],
   ]);
 });

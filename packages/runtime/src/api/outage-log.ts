@@ -7,6 +7,7 @@
  * It looks at the time when an attempt fails and needs no timer: an informer waits for a minute at most between two attempts.
  */
 import type { Clock } from '../clock/clock.ts';
+import { type GrowingPace, growingPace } from '../clock/growing-pace.ts';
 import type { Logger } from '../log/logger.ts';
 import type { ApiClient } from './client.ts';
 import { isTooManyRequests } from './error-predicates.ts';
@@ -18,34 +19,30 @@ export interface OutageLogDeps {
 }
 
 interface Outage {
-  readonly sinceMs: number;
-  dueMs: number;
-  pauseMs: number;
+  readonly pace: GrowingPace;
+  wasLogged: boolean;
 }
 
 const firstAfterMs = 5_000;
-const longestPauseMs = 300_000;
+/** Next to the cause, which is that of the last attempt. */
+const hint = 'Nothing works until the API server can be reached from this pod';
 
 export function withOutageLog<C extends Pick<ApiClient, 'stream'>>({ clock, logger }: OutageLogDeps, client: C): C {
   let outage: Outage | undefined;
 
   function failed(error: unknown): void {
-    const nowMs = clock.monotonicMs();
-    outage ??= { sinceMs: nowMs, dueMs: nowMs + firstAfterMs, pauseMs: firstAfterMs };
-    if (nowMs < outage.dueMs) return;
-    logger.error(error, 'Lists and watches of the API server fail', { forSeconds: secondsOf(outage) });
-    outage.pauseMs = Math.min(outage.pauseMs * 2, longestPauseMs);
-    outage.dueMs = nowMs + outage.pauseMs;
+    outage ??= { pace: growingPace(clock, { firstMs: firstAfterMs }), wasLogged: false };
+    if (!outage.pace.isDue()) return;
+    outage.wasLogged = true;
+    logger.error(error, 'Lists and watches of the API server fail', { forSeconds: outage.pace.forSeconds(), hint });
   }
 
   function answered(): void {
     if (outage === undefined) return;
-    const wasLogged = outage.pauseMs > firstAfterMs;
-    if (wasLogged) logger.info(0, 'The API server answers again', { afterSeconds: secondsOf(outage) });
+    const { pace, wasLogged } = outage;
+    if (wasLogged) logger.info(0, 'The API server answers again', { afterSeconds: pace.forSeconds() });
     outage = undefined;
   }
-
-  const secondsOf = ({ sinceMs }: Outage): number => Math.round((clock.monotonicMs() - sinceMs) / 1000);
 
   return {
     ...client,

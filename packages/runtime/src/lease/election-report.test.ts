@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Each notice of the election: its log line, its metrics and its event. */
 import { expect, it } from 'vitest';
-import { recordingLogger, recordingMetrics } from '../../testing/index.ts';
+import { FakeClock, recordingLogger, recordingMetrics } from '../../testing/index.ts';
 import type { RecordedEvent } from '../event-recorder/recorder.ts';
 import { toElectionConfig } from './election-config.ts';
 import { createElectionMetrics, createReporter } from './election-report.ts';
@@ -19,7 +19,10 @@ function reported(...notices: readonly Notice[]) {
     record: (regarding: object, event: RecordedEvent) => void recorded.push([regarding, event]),
     flush: async () => undefined,
   };
-  const report = createReporter({ logger, metrics: createElectionMetrics(metrics), events }, config);
+  const report = createReporter(
+    { clock: new FakeClock(), logger, metrics: createElectionMetrics(metrics), events },
+    config,
+  );
   for (const notice of notices) report(notice);
   const lines = logger.lines.map((line) => {
     const { lock, ...facts } = line.facts;
@@ -116,3 +119,68 @@ it.each<[StopCause, string, string]>([
     expect([lines.at(-1), recorded.at(-1), leads]).toEqual([[level, text], event('me stopped leading'), 0]);
   },
 );
+
+/** A notice every five seconds; the seconds at which the log has a line at level 0, or an error. */
+async function loggedAt(seconds: number, noticeAt: (second: number) => Notice) {
+  const clock = new FakeClock();
+  const logger = recordingLogger();
+  const report = createReporter({ clock, logger }, config);
+  const lines: unknown[] = [];
+  for (let second = 0; second <= seconds; second += 5) {
+    const before = logger.lines.length;
+    report(noticeAt(second));
+    for (const line of logger.lines.slice(before)) {
+      const { lock: _, ...facts } = line.facts;
+      if (line.kind === 'error' || (line.kind === 'info' && line.level === 0))
+        lines.push([second, line.message, facts]);
+    }
+    await clock.advance(5_000);
+  }
+  return lines;
+}
+
+it('[common#82] given a standby for hours, then the log says so after a minute and at a pace that grows to an hour', async () => {
+  const hint = 'the holder renews the lease, so there is nothing to do while its work is done';
+  const lines = await loggedAt(4 * 3_600, () => ({ kind: 'held', by: 'x' }));
+  expect(lines).toEqual(
+    [60, 180, 420, 900, 1_860, 3_780, 7_380, 10_980].map((forSeconds) => [
+      forSeconds,
+      'Standing by',
+      { holder: 'x', forSeconds, hint },
+    ]),
+  );
+});
+
+it('[runtime#151] given attempts that fail for minutes, then each is not an error line, and an answer begins anew', async () => {
+  const hint =
+    'without the lease nothing is done: can the API server be reached, and may this account get and write leases?';
+  const text = 'Error retrieving lease lock';
+  const lines = await loggedAt(60, (second) =>
+    second === 40 ? { kind: 'held', by: 'x' } : { kind: 'failed', purpose: 'get', error },
+  );
+  expect(lines).toEqual([
+    [0, text, {}],
+    [10, text, { forSeconds: 10, hint }],
+    [30, text, { forSeconds: 30, hint }],
+    [45, text, {}],
+    [55, text, { forSeconds: 10, hint }],
+  ]);
+});
+
+it('given a leader that fails to renew, then each attempt is an error line, and a candidate has a pace again', async () => {
+  const failure: Notice = { kind: 'failed', purpose: 'keep', error };
+  const script: Readonly<Record<number, Notice>> = {
+    5: { kind: 'acquired', lease },
+    20: { kind: 'stoppedLeading', lease, because: 'renewDeadline' },
+  };
+  const lines = await loggedAt(35, (second) => script[second] ?? failure);
+  const text = 'Failed to update lease';
+  expect(lines).toEqual([
+    [0, text, {}],
+    [5, 'Successfully acquired lease', {}],
+    [10, text, {}],
+    [15, text, {}],
+    [20, 'Failed to renew lease', {}],
+    [25, text, expect.objectContaining({ forSeconds: 15 })],
+  ]);
+});

@@ -24,12 +24,29 @@ export interface Flag<T> {
   readonly deprecated?: string;
   /** Neither the usage text nor the reference shows it. */
   readonly hidden?: true;
+  /** Seldom needed, or without effect: `--help` leaves it out, `--help=all` shows it. */
+  readonly isRare?: true;
+  /** The text for `--help`, where the first sentence of `usage` is too long for its line. */
+  readonly brief?: string;
+  /** Default: what the program does. */
+  readonly group?: FlagGroup;
 }
+
+/** The headings of `--help`, in their order. */
+export const flagGroups = ['Driver', 'API server', 'Leader election', 'Log, metrics, version'] as const;
+export type FlagGroup = (typeof flagGroups)[number];
 
 /** The flags of a command line whose values are V. */
 export type FlagsOf<V> = { readonly [K in keyof V]: Flag<V[K]> };
 /** Any flags, where the values do not matter. */
 export type Flags = Readonly<Record<string, Flag<unknown>>>;
+
+export const rare = <T>(flag: Flag<T>): Flag<T> => ({ ...flag, isRare: true });
+
+export function inGroup<V extends object>(group: FlagGroup, flags: FlagsOf<V>): FlagsOf<V> {
+  const entries = Object.entries<Flag<unknown>>(flags).map(([name, flag]) => [name, { ...flag, group }]);
+  return Object.fromEntries(entries) as FlagsOf<V>;
+}
 
 const parseError = invalid('parse error');
 
@@ -63,7 +80,7 @@ export function boolFlag(defaultValue: boolean, usage: string): Flag<boolean> {
 /** Accepted and validated for compatibility; without meaning outside Go. An empty value counts as true. */
 export function ignoredBoolFlag(usage: string): Flag<boolean> {
   return {
-    ...boolFlag(false, usage),
+    ...rare(boolFlag(false, usage)),
     parse: (text) => {
       const value = text === '' ? true : parseGoBool(text);
       return value === undefined ? invalid(badBool(text)) : valid(value);

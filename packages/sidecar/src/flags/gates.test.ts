@@ -72,6 +72,14 @@ describe('the gates of a program', () => {
     });
   });
 
+  it.each([
+    ['Usaul', 'Usual'],
+    ['AllBetas', 'AllBeta'],
+    ['WatchLists', undefined],
+  ])('[common#80] given %s, then of its own gates and groups %s is suggested', (name, didYouMean) => {
+    expect(resolveGates(gates, { [name]: true })).toMatchObject({ kind: 'invalid', didYouMean });
+  });
+
   it('given --help, then the gates stand in their order, with stage and default', () => {
     expect(gatesFlag(gates).usage).toBe(
       [

@@ -2,6 +2,7 @@
 /** Feature gates: those that a program knows, those that the user set, and the values that result. */
 import { apiServerGates } from './api-server-gates.ts';
 import type { GateSettings } from './flag.ts';
+import { nearest } from './nearest.ts';
 
 export interface Gate {
   readonly stage: 'ALPHA' | 'BETA' | 'GA';
@@ -15,7 +16,12 @@ export type ResolvedGates<G extends string> =
       /** Finished gates that the user sets: they cause a warning, as upstream's. */
       readonly finished: readonly string[];
     }
-  | { readonly kind: 'invalid'; readonly message: string };
+  | {
+      readonly kind: 'invalid';
+      readonly message: string;
+      /** The gate of this program whose name is nearest. */
+      readonly didYouMean: string | undefined;
+    };
 
 const groups: ReadonlySet<string> = new Set(['AllAlpha', 'AllBeta']);
 
@@ -30,7 +36,11 @@ export function resolveGates<G extends string>(
   const declared: Readonly<Record<string, Gate>> = gates;
   const named = Object.entries(settings).filter(([name]) => !groups.has(name));
   const unknown = named.find(([name]) => !Object.hasOwn(declared, name) && !apiServerGates.has(name));
-  if (unknown !== undefined) return { kind: 'invalid', message: `unrecognized feature gate: ${unknown[0]}` };
+  if (unknown !== undefined) {
+    const [name] = unknown;
+    const didYouMean = nearest(name, [...Object.keys(declared), ...groups]);
+    return { kind: 'invalid', message: `unrecognized feature gate: ${name}`, didYouMean };
+  }
   const enabled = Object.entries(declared).map(([name, gate]) => {
     const group =
       gate.stage === 'ALPHA' ? settings['AllAlpha'] : gate.stage === 'BETA' ? settings['AllBeta'] : undefined;

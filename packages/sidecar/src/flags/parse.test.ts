@@ -102,7 +102,9 @@ describe('the syntax of Go flag', () => {
   });
 
   it('given -h, -help or --help, then help is asked for', () => {
-    for (const word of ['-h', '-help', '--help']) expect(parse('go', word)).toEqual({ kind: 'help' });
+    for (const word of ['-h', '-help', '--help', '--help=no'])
+      expect(parse('go', word)).toEqual({ kind: 'help', isForAll: false });
+    for (const word of ['-h=all', '--help=all']) expect(parse('go', word)).toEqual({ kind: 'help', isForAll: true });
   });
 });
 
@@ -134,8 +136,9 @@ describe('the syntax of pflag', () => {
   });
 
   it('given -h or --help, then help is asked for', () => {
-    expect(parse('pflag', '-h')).toEqual({ kind: 'help' });
-    expect(parse('pflag', '--help')).toEqual({ kind: 'help' });
+    expect(parse('pflag', '-h')).toEqual({ kind: 'help', isForAll: false });
+    expect(parse('pflag', '--help')).toEqual({ kind: 'help', isForAll: false });
+    expect(parse('pflag', '--help=all')).toEqual({ kind: 'help', isForAll: true });
   });
 });
 

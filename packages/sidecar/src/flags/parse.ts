@@ -19,8 +19,22 @@ export type ParseResult<V> =
       readonly given: ReadonlySet<string>;
       readonly positionals: readonly string[];
     }
-  | { readonly kind: 'help' }
-  | { readonly kind: 'invalid'; readonly message: string };
+  | Help
+  | Mistake;
+
+interface Help {
+  readonly kind: 'help';
+  /** `--help=all`. For Go any value means the same as none. */
+  readonly isForAll: boolean;
+}
+export interface Mistake {
+  readonly kind: 'invalid';
+  readonly message: string;
+  /** The flag whose value is the mistake. */
+  readonly flag?: string;
+  /** The name that no flag has. */
+  readonly unknown?: string;
+}
 
 /** One flag as found on the command line. `text` is undefined when it came without a value. */
 type Token =
@@ -62,18 +76,20 @@ export function parseFlags<V extends object>(
     const found = resolve(token, byShorthand);
     if (found.kind !== 'flag') return found;
     const flag = Object.hasOwn(flags, found.name) ? flags[found.name] : undefined;
-    if (flag === undefined) return unknownFlag(found.name, cut);
+    if (flag === undefined) return unknownFlag(found, cut);
     let text = found.text ?? flag.impliedText;
     if (text === undefined) {
       index += 1;
       text = args[index];
-      if (text === undefined) return { kind: 'invalid', message: `flag needs an argument: ${found.shown}` };
+      if (text === undefined)
+        return { kind: 'invalid', message: `flag needs an argument: ${found.shown}`, flag: found.name };
     }
-    given.add(found.name);
-    const parsed = flag.parse(text, values[found.name]);
+    const { name } = found;
+    given.add(name);
+    const parsed = flag.parse(text, values[name]);
     if (!parsed.ok)
-      return { kind: 'invalid', message: invalidValue({ flag, name: found.name, text }, cut, parsed.reason) };
-    values[found.name] = parsed.value;
+      return { kind: 'invalid', message: invalidValue({ flag, name, text }, cut, parsed.reason), flag: name };
+    values[name] = parsed.value;
   }
   return { kind: 'parsed', values: values as V, given, positionals };
 }
@@ -100,26 +116,26 @@ type Found = Extract<Token, { kind: 'flag' }>;
 function resolve(
   token: Extract<Token, { kind: 'flag' | 'shorthand' }>,
   byShorthand: ReadonlyMap<string | undefined, string>,
-): Found | { readonly kind: 'invalid'; readonly message: string } | { readonly kind: 'help' } {
+): Found | Mistake | Help {
   if (token.kind !== 'shorthand') return token;
   const name = byShorthand.get(token.letter);
   if (name === undefined) {
-    if (token.letter === 'h') return { kind: 'help' };
+    if (token.letter === 'h') return { kind: 'help', isForAll: false };
     // Go looks at bytes, not at characters.
     const [byte] = Buffer.from(token.letter);
-    return { kind: 'invalid', message: `unknown shorthand flag: '${String.fromCodePoint(byte!)}' in ${token.word}` };
+    const message = `unknown shorthand flag: '${String.fromCodePoint(byte!)}' in ${token.word}`;
+    // As a rule a long name with one dash.
+    return { kind: 'invalid', message, unknown: token.word.slice(1).split('=')[0]! };
   }
   // `-v=` is the value "=", as pflag has it.
   const text = token.rest === '' ? undefined : token.rest.replace(/^=(?=.)/s, '');
   return { kind: 'flag', name, shown: `'${token.letter}' in ${token.word}`, text };
 }
 
-function unknownFlag(name: string, syntax: WordSyntax): { kind: 'help' } | { kind: 'invalid'; message: string } {
-  if (name === 'help' || (name === 'h' && syntax === 'go')) return { kind: 'help' };
-  return {
-    kind: 'invalid',
-    message: syntax === 'go' ? `flag provided but not defined: -${name}` : `unknown flag: --${name}`,
-  };
+function unknownFlag({ name, text }: Found, syntax: WordSyntax): Help | Mistake {
+  if (name === 'help' || (name === 'h' && syntax === 'go')) return { kind: 'help', isForAll: text === 'all' };
+  const message = syntax === 'go' ? `flag provided but not defined: -${name}` : `unknown flag: --${name}`;
+  return { kind: 'invalid', message, unknown: name };
 }
 
 function invalidValue(

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The usage text, by yargs, which is loaded only for `--help` or for a wrong command line. It does not parse the command line,
- * because its syntax is looser than Go's.
+ * The usage text, by yargs, which is loaded only for `--help=all`. It does not parse the command line, because its syntax is looser
+ * than Go's.
  */
 import type { Flags } from './flag.ts';
 
 const widest = 120;
 
-/** The text that follows a wrong command line and answers `--help`. */
+/** The answer to `--help=all`. */
 export async function usageText(program: string, flags: Flags): Promise<string> {
   const { default: yargs } = await import('yargs');
   const parser = yargs([])

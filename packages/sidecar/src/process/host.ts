@@ -25,7 +25,7 @@ export interface ProcessHost {
   readonly clock: Clock;
   readonly random: Random;
   readonly stdout: (text: string) => void;
-  /** The text that is printed after a wrong command line and for `--help`. */
+  /** The text that is printed for `--help=all`. */
   readonly usageText: (program: string, flags: Flags) => Promise<string>;
   /** Opens the output of the log and of usage texts. The notice is the line that reports dropped lines. */
   readonly openStderr: (dropNotice: (count: number) => string) => LineWriter;

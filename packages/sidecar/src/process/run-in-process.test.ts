@@ -164,7 +164,7 @@ describe('the log of a program', () => {
     });
 
   it('given a command line that ends the program, then all of the usage is written when the process ends', async () => {
-    const recorded = record('--help');
+    const recorded = record('--help=all');
     await runPlainProgram(sampleProgram.name, (deps) => run(deps, forEver));
     expect(recorded.exits).toEqual([{ code: 0, stderr: expect.stringMatching(/^Usage of \/program:\n[^]*\n$/) }]);
   });

@@ -3,6 +3,7 @@
 import type { ProgramFlags } from '../programs/program.ts';
 import { ExitError } from './exit.ts';
 import type { ProcessDeps } from './run-in-process.ts';
+import { lastWords, leaveMessage } from './termination-log.ts';
 import { type StartOptions, type StartValues, type Started, start } from './start.ts';
 
 export interface ProgramOptions<V extends StartValues, G extends string> {
@@ -29,6 +30,7 @@ export async function runProgram<V extends StartValues, G extends string>(
   } catch (error) {
     if (!(error instanceof ExitError)) throw error;
     log.error(error.cause, error.message);
+    leaveMessage(host, lastWords(error));
     return error.code;
   }
 }

@@ -131,7 +131,10 @@ describe('the way to the work', () => {
     }
     expect(await code).toBe(1);
     expect(host.logged().trimEnd().split('\n').at(-1)).toMatch(
-      /^E.*"Failed to connect to CSI driver" err="context deadline exceeded: connect ENOENT \/nonexistent\/csi\.sock"$/,
+      /^E.*"Failed to connect to CSI driver" err="context deadline exceeded: connect ENOENT \/nonexistent\/csi\.sock \(does the driver run, .*"$/,
+    );
+    expect(host.terminationLog().join('')).toMatch(
+      /^Failed to connect to CSI driver: context deadline exceeded: connect ENOENT \/nonexistent\/csi\.sock \(does /,
     );
     expect(host.connections()).toBe(0);
   });
@@ -171,6 +174,7 @@ describe('the way to the work', () => {
     expect([await early.code, await late.code]).toEqual([1, 255]);
     for (const { host } of [early, late]) {
       expect(host.logged()).toMatch(/^E.*"option --worker-threads must be greater than zero"$/m);
+      expect(host.terminationLog()).toEqual([text]);
       expect(host.connections()).toBe(0);
     }
   });

@@ -49,29 +49,29 @@ describe('a command line that ends the program', () => {
       '--leader-election-labels=',
       'invalid value "" for flag -leader-election-labels: malformed item in list of labels: ',
     ],
-  ])('given %s, then message, usage and again the message are on stderr, exit 2', async (arg, message) => {
-    const { host, code } = await started([arg]);
-    expect(code).toBe(2);
-    expect(host.logged().startsWith(`${message}\nUsage of /program:`)).toBe(true);
-    expect(host.logged()).toContain('--csi-address');
-    expect(host.logged().endsWith(`\n${message}\n`)).toBe(true);
-    expect(host.printed()).toBe('');
+  ])(
+    '[common#79] given %s, then the message is first, last and in the termination log, exit 2',
+    async (arg, message) => {
+      const { host, code } = await started([arg]);
+      expect(code).toBe(2);
+      const lines = host.logged().split('\n');
+      expect([lines[0], ...lines.slice(-3)]).toEqual([message, 'Flags: /program --help', message, '']);
+      expect([host.printed(), host.terminationLog()]).toEqual(['', [message]]);
+    },
+  );
+
+  it('given a termination log that cannot be written, then the rest is the same', async () => {
+    const host = fakeHost({ args: ['--no-such-flag'], terminationLog: 'readOnly' });
+    expect(await start(host, sampleProgram)).toMatchObject({ kind: 'ended', code: 2 });
+    expect(host.logged()).toMatch(/\nflag provided but not defined: -no-such-flag\n$/);
   });
 
-  it('given a program with so many flags that it leaves them out, then a hint and the message are on stderr, exit 2, and --help prints them', async () => {
-    const refused = await started(['--no-such-flag'], { afterMistake: 'hint' });
-    expect([refused.code, refused.host.logged()]).toEqual([
-      2,
-      'All flags: /program --help\nflag provided but not defined: -no-such-flag\n',
-    ]);
-    const asked = await started(['--help'], { afterMistake: 'hint' });
-    expect([asked.code, asked.host.logged().startsWith('Usage of /program:')]).toEqual([0, true]);
-  });
-
-  it('given --help, then the usage is on stderr, exit 0', async () => {
-    const { host, code } = await started(['--help']);
-    expect(code).toBe(0);
-    expect(host.logged().startsWith('Usage of /program:')).toBe(true);
+  it('[common#78] given --help or --help=all, then the short or the whole list is on stderr, exit 0', async () => {
+    const [short, whole] = [await started(['--help']), await started(['--help=all'])];
+    expect([short.code, whole.code]).toEqual([0, 0]);
+    expect(short.host.logged()).toMatch(/^Usage of \/program, [^]*\nAll flags: \/program --help=all\n$/);
+    expect(whole.host.logged()).toMatch(/^Usage of \/program:\n[^]* --vmodule /);
+    expect([short.host.printed(), whole.host.printed()]).toEqual(['', '']);
   });
 
   it('given --version, then program and version are on stdout, exit 0', async () => {
@@ -90,7 +90,15 @@ describe('a command line that ends the program', () => {
     const refused = await started(args);
     expect([refused.code, refused.host.printed()]).toEqual([1, '']);
     expect(refused.host.logged()).toContain('unrecognized feature gate: NoSuchGate');
+    expect(refused.host.terminationLog()).toEqual(['unrecognized feature gate: NoSuchGate']);
     expect((await started(args, { gateExitCode: 255 })).code).toBe(255);
+  });
+
+  it('[common#80] given a gate with a mistake in its name, then its line has the right one', async () => {
+    const { host } = await started(['--feature-gates=ReleaseLeaderElectionAtExit=true']);
+    expect(host.logged()).toMatch(
+      /"Failed to set feature gates" err="unrecognized feature gate: ReleaseLeaderElectionAtExit" didYouMean="ReleaseLeaderElectionOnExit"\n$/,
+    );
   });
 
   const gate = ['--feature-gates=NoSuchGate=true', '"Failed to set feature gates"'] as const;

@@ -7,12 +7,14 @@ import type { Logger } from '@csi-sidecars/runtime';
 import { type LineWriter, type LoggerOptions, openLog, type OpenLog } from '@csi-sidecars/runtime/internal';
 import type { GateSettings } from '../flags/flag.ts';
 import { resolveGates } from '../flags/gates.ts';
+import { helpText, mistakeLines } from '../flags/help.ts';
 import { type FlagSyntax, parseFlags } from '../flags/parse.ts';
 import { invalidLogging } from '../logging/validate.ts';
 import type { ProgramFlags } from '../programs/program.ts';
 import type { LoggingValues } from '../programs/shared-flags.ts';
 import { exitCodes } from './exit.ts';
 import type { ProcessHost } from './host.ts';
+import { leaveMessage } from './termination-log.ts';
 
 /** What every program has on its command line. */
 export interface StartValues extends LoggingValues {
@@ -31,8 +33,6 @@ export interface StartOptions {
   readonly gateExitCode?: number;
   /** Default: it is logged last. */
   readonly versionLine?: 'logged' | 'omitted';
-  /** What stands beside the message about a wrong command line. Default: the usage text, as with Go. */
-  readonly afterMistake?: 'usage' | 'hint';
 }
 
 export interface Started<V, G extends string> {
@@ -61,17 +61,18 @@ export async function start<V extends StartValues, G extends string>(
   const logOptions: LoggerOptions = { program: program.name, pid: host.pid, verbosity };
   const stderr = openLog(host, logOptions);
   const ended = (code: number): Ended => ({ kind: 'ended', code, stderr: stderr.writer });
-  if (parsed.kind !== 'parsed') {
-    const isMistake = parsed.kind === 'invalid';
-    // The message stands above the usage text, as with Go, and below: kubelet shows the last lines of a dead container.
-    const message = isMistake ? `${parsed.message}\n` : '';
-    if (isMistake && options.afterMistake === 'hint') {
-      stderr.writer.write(`All flags: ${host.argv0} --help\n${message}`);
-    } else {
-      const usage = await host.usageText(host.argv0, { ...program.flags });
-      stderr.writer.write(`${message}${usage.trimEnd()}\n${message}`);
-    }
-    return ended(isMistake ? exitCodes.usage : 0);
+  if (parsed.kind === 'help') {
+    const { argv0, usageText } = host;
+    const flags = { ...program.flags };
+    const text = parsed.isForAll ? await usageText(argv0, flags) : helpText(argv0, flags);
+    stderr.writer.write(`${text.trimEnd()}\n`);
+    return ended(exitCodes.success);
+  }
+  if (parsed.kind === 'invalid') {
+    const lines = mistakeLines(host.argv0, { ...program.flags }, parsed);
+    for (const line of lines) stderr.writer.write(`${line}\n`);
+    leaveMessage(host, lines.at(-1)!);
+    return ended(exitCodes.usage);
   }
   const { values, positionals } = parsed;
   const log = values['logging-format'] === 'json' ? await logJson(stderr, logOptions) : stderr.log;
@@ -93,7 +94,9 @@ export async function start<V extends StartValues, G extends string>(
     }
   }
   if (gates.kind === 'invalid') {
-    log.error(new Error(gates.message), 'Failed to set feature gates');
+    const { message, didYouMean } = gates;
+    log.error(new Error(message), 'Failed to set feature gates', didYouMean === undefined ? {} : { didYouMean });
+    leaveMessage(host, message);
     return ended(gateExitCode);
   }
   // Upstream ignores them in silence: `--leader-election false` turns the election on, and hides every flag behind it.

@@ -6,8 +6,10 @@ import {
   featureGatesFlag,
   floatFlag,
   ignoredBoolFlag,
+  inGroup,
   intFlag,
   labelsFlag,
+  rare,
   stringFlag,
   verbosityFlag,
   vmoduleFlag,
@@ -17,6 +19,8 @@ import { gatesUsage } from '../flags/gates.ts';
 import type { Gate } from '../flags/gates.ts';
 
 const second = 1_000;
+
+const process = 'Log, metrics, version';
 
 /** Settings that only the alpha logging gate of Go's component-base would allow; any but the default is refused. */
 const alphaLogging =
@@ -34,24 +38,37 @@ export interface LoggingValues {
   readonly 'log-json-info-buffer-size': string;
 }
 
-export const loggingFlags: FlagsOf<LoggingValues> = {
-  v: verbosityFlag('number for the log level verbosity'),
-  vmodule: vmoduleFlag(
-    'comma-separated list of pattern=N settings for file-filtered logging (text format only; accepted, matches no file here)',
+export const loggingFlags: FlagsOf<LoggingValues> = inGroup(process, {
+  v: { ...verbosityFlag('number for the log level verbosity'), brief: 'The level of the log; 5 shows each decision.' },
+  vmodule: rare(
+    vmoduleFlag(
+      'comma-separated list of pattern=N settings for file-filtered logging (text format only; accepted, matches no file here)',
+    ),
   ),
-  'logging-format': stringFlag('text', 'Sets the log format. Permitted formats: "json", "text".'),
-  'log-flush-frequency': durationFlag(5 * second, 'Maximum time between log flushes'),
-  'log-text-split-stream': boolFlag(false, alphaLogging),
-  'log-text-info-buffer-size': stringFlag('0', alphaLogging),
-  'log-json-split-stream': boolFlag(false, alphaLogging),
-  'log-json-info-buffer-size': stringFlag('0', alphaLogging),
-};
+  'logging-format': {
+    ...stringFlag('text', 'Sets the log format. Permitted formats: "json", "text".'),
+    brief: 'The format of the log: text or json.',
+  },
+  'log-flush-frequency': rare(durationFlag(5 * second, 'Maximum time between log flushes')),
+  'log-text-split-stream': rare(boolFlag(false, alphaLogging)),
+  'log-text-info-buffer-size': rare(stringFlag('0', alphaLogging)),
+  'log-json-split-stream': rare(boolFlag(false, alphaLogging)),
+  'log-json-info-buffer-size': rare(stringFlag('0', alphaLogging)),
+});
 
 export const automaxprocsFlag: Flag<boolean> = ignoredBoolFlag(
   'accepted for compatibility (the original sets its scheduler threads from the CPU quota); has no effect',
 );
 
-export const versionFlag: Flag<boolean> = boolFlag(false, 'Show version.');
+export const versionFlag: Flag<boolean> = { ...boolFlag(false, 'Show version.'), group: process };
+
+export const csiAddressFlag: Flag<string> = {
+  ...stringFlag('/run/csi/socket', 'Address of the CSI driver socket.'),
+  group: 'Driver',
+};
+
+/** csi-provisioner and csi-resizer have it. */
+export const masterFlag: Flag<string> = { ...rare(stringFlag('', 'API server URL.')), group: 'API server' };
 const kubeconfigFlag: Flag<string> = stringFlag(
   '',
   'Absolute path to the kubeconfig file. Required only when running out of cluster.',
@@ -68,7 +85,7 @@ export interface LeaderElectionValues {
   readonly 'leader-election-retry-period': number;
 }
 
-export const leaderElectionFlags: FlagsOf<LeaderElectionValues> = {
+export const leaderElectionFlags: FlagsOf<LeaderElectionValues> = inGroup('Leader election', {
   'leader-election': boolFlag(false, 'Enable leader election.'),
   'leader-election-namespace': stringFlag(
     '',
@@ -80,7 +97,7 @@ export const leaderElectionFlags: FlagsOf<LeaderElectionValues> = {
   ),
   'leader-election-renew-deadline': durationFlag(10 * second, 'Time the leader retries to renew before it gives up.'),
   'leader-election-retry-period': durationFlag(5 * second, 'Time between attempts.'),
-};
+});
 
 export interface KubeApiValues {
   readonly kubeconfig: string;
@@ -88,24 +105,36 @@ export interface KubeApiValues {
   readonly 'kube-api-burst': number;
 }
 
-export const kubeApiFlags: FlagsOf<KubeApiValues> = {
+export const kubeApiFlags: FlagsOf<KubeApiValues> = inGroup('API server', {
   kubeconfig: kubeconfigFlag,
-  'kube-api-qps': floatFlag(5, 'QPS to use while communicating with the kubernetes apiserver; negative: no limit.'),
+  'kube-api-qps': {
+    ...floatFlag(5, 'QPS to use while communicating with the kubernetes apiserver; negative: no limit.'),
+    brief: 'Requests to the API server in a second; negative: no limit.',
+  },
   'kube-api-burst': intFlag(10, 'Burst to use while communicating with the kubernetes apiserver.'),
-};
+});
 
 export interface EndpointValues {
   readonly 'http-endpoint': string;
   readonly 'metrics-path': string;
 }
 
-export const endpointFlags: FlagsOf<EndpointValues> = {
-  'http-endpoint': stringFlag(
-    '',
-    'The TCP address of the HTTP server for metrics and leader election health, for example :8080. Empty: no server. Excludes --metrics-address.',
-  ),
-  'metrics-path': stringFlag('/metrics', 'The HTTP path where prometheus metrics are exposed.'),
-};
+export const metricsPathFlag: Flag<string> = rare(
+  stringFlag('/metrics', 'The HTTP path where prometheus metrics are exposed.'),
+);
+
+export const endpointFlags: FlagsOf<EndpointValues> = inGroup(process, {
+  'http-endpoint': {
+    ...stringFlag(
+      '',
+      'The TCP address of the HTTP server for metrics and leader election health, for example :8080. Empty: no server. Excludes --metrics-address.',
+    ),
+    brief: 'The TCP address for metrics and health of the election, as in :8080.',
+  },
+  'metrics-path': metricsPathFlag,
+});
+
+export const pprofFlag: Flag<boolean> = rare(boolFlag(false, 'Serve profiles below /debug/pprof/ on --http-endpoint.'));
 
 export interface RetryValues {
   /** Milliseconds. */
@@ -117,10 +146,13 @@ export interface RetryValues {
 /** `what` fails: an `attach or detach`. */
 export function retryFlags(what: string): FlagsOf<RetryValues> {
   return {
-    'retry-interval-start': durationFlag(
-      second,
-      `Initial retry interval of a failed ${what}; doubles with each failure, up to retry-interval-max.`,
-    ),
+    'retry-interval-start': {
+      ...durationFlag(
+        second,
+        `Initial retry interval of a failed ${what}; doubles with each failure, up to retry-interval-max.`,
+      ),
+      brief: `Pause after a failed ${what}; doubles each time.`,
+    },
     'retry-interval-max': durationFlag(300 * second, `Maximum retry interval of a failed ${what}.`),
   };
 }
@@ -141,15 +173,16 @@ export const standardFlags: FlagsOf<StandardValues> = {
   ...endpointFlags,
   automaxprocs: automaxprocsFlag,
   version: versionFlag,
-  'csi-address': stringFlag('/run/csi/socket', 'Address of the CSI driver socket.'),
-  'leader-election-labels': labelsFlag(
-    'Labels for the lease of the leading replica: key:value,key2:value2. May be repeated.',
+  'csi-address': csiAddressFlag,
+  'leader-election-labels': rare(
+    labelsFlag('Labels for the lease of the leading replica: key:value,key2:value2. May be repeated.'),
   ),
   'metrics-address': { ...stringFlag('', 'The TCP address of the metrics server.'), deprecated: 'use --http-endpoint' },
 };
 
 export function gatesFlag(gates: Readonly<Record<string, Gate>>): Flag<GateSettings> {
-  return featureGatesFlag(gatesUsage(gates));
+  const brief = 'Name=true or Name=false, separated by commas. The names: --help=all.';
+  return { ...featureGatesFlag(gatesUsage(gates)), brief };
 }
 
 /** Upstream's default is false. Here a leader that stops releases its lease at once. `=false` restores upstream exactly. */

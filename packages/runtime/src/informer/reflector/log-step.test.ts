@@ -39,6 +39,8 @@ const apiError = (status: number, reason: string): ApiError => new ApiError({ st
 const busy = apiError(429, 'TooManyRequests');
 const expired = apiError(410, 'Expired');
 const gone = apiError(410, 'Gone');
+const missing = apiError(404, 'NotFound');
+const forbidden = apiError(403, 'Forbidden');
 const fault = apiError(500, 'InternalError');
 const broken = new TransportError('reset', 'reset');
 const undecodable = new DecodeError('no json', { bytes: 12 });
@@ -73,6 +75,20 @@ it.each<[string, Name, Input, Name, readonly unknown[]]>([
     [4, 'Listing again', { refusal: 'expired', error: expired }],
   ],
   ['a list that failed', 'listing', failed(fault), 'waitingForCycle', ['error', 'Failed to list', { logged: fault }]],
+  [
+    'a list of a kind that is not defined',
+    'listing',
+    failed(missing),
+    'waitingForCycle',
+    ['error', 'Failed to list', { logged: missing, hint: 'is the definition of this kind installed?' }],
+  ],
+  [
+    'a list without the right',
+    'listing',
+    failed(forbidden),
+    'waitingForCycle',
+    ['error', 'Failed to list', { logged: forbidden, hint: 'the role of this account needs list and watch' }],
+  ],
   [
     'a stream that is tried again',
     'openingStream',

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Writes the log line of a step, if it has one. This is separate from the transitions, so that both stay readable. */
-import type { Logger } from '../../log/logger.ts';
+import { isForbidden, isNotFound } from '../../api/error-predicates.ts';
+import type { Facts, Logger } from '../../log/logger.ts';
 import { refusalOf } from './refusal.ts';
 import type { Input, State, Step } from './state.ts';
 
@@ -38,7 +39,7 @@ function logFailure(logger: Logger, { from, to }: StepFacts, error: unknown): vo
   const refusal = refusalOf(error);
   if (from.kind === 'listing') {
     if (to.state.kind === 'listing') logger.info(4, 'Listing again', { refusal, error });
-    else logger.error(error, 'Failed to list');
+    else logger.error(error, 'Failed to list', hintOf(error));
     return;
   }
   if (from.kind === 'openingStream') {
@@ -49,6 +50,13 @@ function logFailure(logger: Logger, { from, to }: StepFacts, error: unknown): vo
   else if (refusal === 'expired' || refusal === 'gone')
     logger.info(4, 'Watch closed: too old resource version', { error });
   else logger.error(error, 'Failed to watch');
+}
+
+/** The two reasons for which a cache stays empty for ever. Their texts do not say where to look. */
+function hintOf(error: unknown): Facts {
+  if (isNotFound(error)) return { hint: 'is the definition of this kind installed?' };
+  if (isForbidden(error)) return { hint: 'the role of this account needs list and watch' };
+  return {};
 }
 
 function logFallback(logger: Logger, { state }: Step, error: unknown): void {
