@@ -198,12 +198,12 @@
 {{- $ours = true -}}
 {{- $image := default dict $s.image -}}
 {{- if not (or (contains "/" (include "csi-driver.sidecarRepository" (list $root $key))) $v.global.imageRegistry (eq (include "csi-driver.sidecarPullPolicy" (list $root $image)) "Never")) -}}
-{{- fail (printf "the image of sidecars.%s is ours, and nobody has published it: set sidecars.image.registry to the registry that you pushed it to, or, if the nodes have it, sidecars.image.pullPolicy to Never" $key) -}}
+{{- fail (printf "the image of sidecars.%s is ours, and it is in no public registry: set sidecars.image.registry to the registry that you pushed it to, or, if the nodes have it, sidecars.image.pullPolicy to Never" $key) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- if and $on.combined $on.controllerPod (not (include "csi-driver.ownImageIsSomewhere" (list . $v.sidecars.combined.image))) -}}
-{{- fail "sidecars.combined.enabled needs our image csi-sidecars, which nobody has published: set sidecars.image.registry to the registry that you pushed it to, or, if the nodes have it, sidecars.image.pullPolicy to Never" -}}
+{{- fail "sidecars.combined.enabled needs our image csi-sidecars, which is in no public registry: set sidecars.image.registry to the registry that you pushed it to, or, if the nodes have it, sidecars.image.pullPolicy to Never" -}}
 {{- end -}}
 {{- if and $v.sidecars.image.tag (not $ours) -}}
 {{- fail "sidecars.image.tag is the tag of our images, and all sidecars are upstream's: set sidecars.image.registry to a registry with our images, or the image.tag of each sidecar" -}}

@@ -55,7 +55,7 @@ nodeDriverRegistrar: {container: node-driver-registrar, image: csi-node-driver-r
 
 {{/*
 (list root key): repository of a sidecar with its registry. Without one of the values it is that of the release, and upstream's in a chart from
-the sources, whose images nobody has published.
+the sources, whose images are in no public registry.
 */}}
 {{- define "csi-driver.sidecarRepository" -}}
 {{- $root := index . 0 -}}

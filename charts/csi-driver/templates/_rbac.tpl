@@ -104,7 +104,7 @@ subjects:
 {{- if not (contains "${" .namespace) -}}
 {{- $entry := default (dict "all" false "names" list) (get $found .namespace) -}}
 {{- if contains "${" .name -}}
-{{- /* Each claim or volume has a secret of its own, under a name that nobody knows before. */ -}}
+{{- /* Each claim or volume has a secret of its own, under a name that is not known before. */ -}}
 {{- $_ := set $found .namespace (dict "all" true "names" list) -}}
 {{- else -}}
 {{- $_ := set $found .namespace (dict "all" $entry.all "names" (append $entry.names .name | uniq)) -}}

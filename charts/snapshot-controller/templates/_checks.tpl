@@ -110,14 +110,14 @@
 {{- end -}}
 {{- end }}
 
-{{- /* Takes dict root image name part value: images that nobody can pull, and values that upstream's programs do not understand. */}}
+{{- /* Takes dict root image name part value: images that cannot be pulled, and values that upstream's programs do not understand. */}}
 {{- define "snapshot-controller.checkImage" -}}
 {{- if include "snapshot-controller.isUpstream" . -}}
 {{- if (get .root.Values .part).nodeOptions -}}
 {{- fail (printf "%s.nodeOptions is for Node.js, and the image is upstream's, whose programs are Go: set image.registry to a registry with our images, or leave this value out" .part) -}}
 {{- end -}}
 {{- else if not (or (contains "/" (include "snapshot-controller.repository" .)) .root.Values.global.imageRegistry (eq .image.pullPolicy "Never")) -}}
-{{- fail (printf "the image %s is ours, and nobody has published it: set image.registry to the registry that you pushed it to, or, if the nodes have it, %s.pullPolicy to Never" .name .value) -}}
+{{- fail (printf "the image %s is ours, and it is in no public registry: set image.registry to the registry that you pushed it to, or, if the nodes have it, %s.pullPolicy to Never" .name .value) -}}
 {{- end -}}
 {{- end }}
 

@@ -29,7 +29,7 @@ true
 
 {{- /*
 Takes dict root image name. Without a registry in the values it is that of the images released with the chart, and upstream's in a chart from the
-sources, whose images nobody has published. The webhook's is that of the controller, if it has none.
+sources, whose images are in no public registry. The webhook's is that of the controller, if it has none.
 */}}
 {{- define "snapshot-controller.repository" -}}
 {{- $said := .root.Values.implementation -}}

@@ -552,7 +552,7 @@ describe('values that are refused', () => {
     [
       'our image without a registry',
       { implementation: 'csi-sidecars' },
-      /snapshot-controller is ours, and nobody has published it: set image\.registry .* image\.pullPolicy to Never/,
+      /snapshot-controller is ours, and it is in no public registry: set image\.registry .* image\.pullPolicy to Never/,
     ],
     [
       "options of Node.js with upstream's image",

@@ -28,7 +28,7 @@ export type RegistryClient = (request: RegistryRequest) => Promise<RegistryAnswe
 const busy: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 const attempts = 4;
 
-/** Nothing has answered, or it was an answer that nobody expected. */
+/** Nothing has answered, or it was not the expected answer. */
 export class RegistryError extends Error {
   /** Whether it may be different in a moment. */
   readonly retry: boolean;
@@ -143,7 +143,7 @@ function basic({ user, password }: Extract<Credentials, { kind: 'password' }>): 
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
-/** Connections that were lost; a name that is unknown, or a port where nobody listens, stays so. */
+/** Connections that were lost; a name that is unknown, or a port without a listener, stays so. */
 const passing: ReadonlySet<string> = new Set([
   'ECONNRESET',
   'EPIPE',
@@ -189,7 +189,7 @@ function adviceFor(code: string): string {
   return '';
 }
 
-/** The error for an answer that nobody expected. */
+/** The error for an unexpected answer. */
 export function refusal(answer: RegistryAnswer, asker: Asker): RegistryError {
   const { errors } = parsed(answer.text) as { readonly errors?: readonly Readonly<Record<string, unknown>>[] };
   const first = Array.isArray(errors) ? errors[0] : undefined;

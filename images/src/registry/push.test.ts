@@ -186,7 +186,7 @@ describe('credentials', () => {
     expect(registry.log.filter((line) => line.includes('/token'))).toEqual([]);
   });
 
-  it('[packaging#59] given a challenge that nobody can answer, then the error has it', async () => {
+  it('[packaging#59] given a challenge of an unknown kind, then the error has it', async () => {
     for (const challenge of ['Bearer service="x"', 'Negotiate']) {
       const headers = { 'www-authenticate': challenge };
       const { host } = await registryWith({ interfere: () => ({ status: 401, headers }) });
@@ -241,13 +241,13 @@ describe('[packaging#59] errors', () => {
     };
   };
 
-  it('given a port where nobody listens, then the error names it at once', async () => {
+  it('given a port without a listener, then the error names it at once', async () => {
     const registry = await startRegistry();
     await registry[Symbol.asyncDispose]();
     expect(await failing(registry.host)).toMatch(new RegExp(`^${registry.host} cannot be reached: .*ECONNREFUSED`));
   });
 
-  it('given a host that nobody knows, then the error names it', async () => {
+  it('given a host that does not exist, then the error names it', async () => {
     expect(await failing('nobody.invalid')).toMatch(/^nobody\.invalid cannot be reached: .*nobody\.invalid/);
   });
 

@@ -75,7 +75,7 @@ interface Manifest {
   readonly layers?: readonly Descriptor[];
 }
 
-/** Throws where nothing listens, or something else does, or nobody is let in: before the images are built. */
+/** Throws where nothing listens, or something else does, or the credentials are refused: before the images are built. */
 export async function checkRegistry(deps: Omit<PushDeps, 'report'>): Promise<void> {
   const answer = await deps.client({ method: 'GET', to: '/v2/', scopes: [] });
   if (answer.status === 404) throw new Error(`${deps.target.url} is no registry: it has no /v2/`);

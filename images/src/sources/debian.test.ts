@@ -140,7 +140,7 @@ it('[packaging#62] given a release, then what stands in for a pinned package is 
   );
 });
 
-it('[packaging#62] given the pinned version with another content, then nobody uses it', async () => {
+it('[packaging#62] given the pinned version with another content, then it is not used', async () => {
   const newest = (): Promise<Offered> => Promise.resolve({ ...offered, version: pin.version });
   await expect(get({ pinned: 'preferred', newest })).rejects.toThrow(`apt: it offers 1:1.0-1 with the checksum`);
 });

@@ -108,7 +108,7 @@ describe.skipIf(!hasHelm)('what is refused', () => {
       const sentence = await refusal(sidecars);
       expect(sentence).toMatch(text);
       expect(sentence).toMatch(
-        /nobody has published.*: set sidecars\.image\.registry .*sidecars\.image\.pullPolicy to Never/,
+        /is in no public registry.*: set sidecars\.image\.registry .*sidecars\.image\.pullPolicy to Never/,
       );
     },
   );

@@ -64,7 +64,7 @@ describe('[packaging#63] the folder that a kind cluster shares with this machine
     expect(existsSync(folder)).toBe(true);
   });
 
-  it('given no folder, or an empty one, then nobody has abandoned it', () => {
+  it('given no folder, or an empty one, then there is nothing to clean up', () => {
     const { machine } = machineWith([]);
     expect(abandonedCluster(folder, machine)).toBeUndefined();
     mkdirSync(folder);
