@@ -19,6 +19,8 @@ const outsideTests: Readonly<Record<string, readonly string[]>> = {
     'packages/snapshot-conversion-webhook/src/**/*.test.ts',
     'packages/snapshotter/src/watched.test.ts',
     'packages/sidecar/src/process/*.test.ts',
+    // Its registry is compared with that of prom-client.
+    'packages/sidecar/src/metrics/*.test.ts',
   ],
   // What several controllers share is tested where it is used.
   volume: ['packages/provisioner/src/topology/*.test.ts', 'packages/*/src/**/{plan,request,creating}.test.ts'],
