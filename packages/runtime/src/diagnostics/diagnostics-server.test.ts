@@ -392,13 +392,14 @@ describe('limits', () => {
     const { port, sockets } = await serveUnread([
       { path: '/', handler: ({ query }) => ({ status: 200, body: Buffer.alloc(Number(query.get('bytes'))) }) },
     ]);
-    for (const bytes of [8 * mib, 8 * mib]) ask(port, `/?bytes=${bytes}`).catch(() => undefined);
-    await until(() => sockets.length === 2);
-    await turns();
-    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([false, false]);
-    ask(port, '/?bytes=1').catch(() => undefined);
-    await until(() => sockets.some(({ destroyed }) => destroyed));
-    expect(sockets.filter(({ destroyed }) => destroyed)).toHaveLength(1);
+    for (const bytes of [8 * mib, 8 * mib, 1]) {
+      expect(sockets.map(({ destroyed }) => destroyed)).toEqual(sockets.map(() => false));
+      const count = sockets.length + 1;
+      ask(port, `/?bytes=${bytes}`).catch(() => undefined);
+      await until(() => sockets.length === count);
+      await turns();
+    }
+    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true, false, false]);
   });
 
   const bytes = Buffer.alloc(9 * mib);
@@ -455,22 +456,26 @@ describe('profiles', () => {
     const clock = new FakeClock();
     const { port } = await serve(profilingRoutes({ clock, argv: ['csi-provisioner', '--v=5'] }));
     /** A profile is being taken. */
-    const begun = async (): Promise<void> => {
-      while (clock.pending === 0) await settle();
-    };
+    const begun = () => until(() => clock.pending > 0);
     const pass = async (ms: number): Promise<void> => {
       await begun();
       await clock.advance(ms);
     };
-    return { port, begun, pass, clock };
+    const profile = (path: string) => {
+      const answer = ask(port, `/debug/pprof/${path}`);
+      // A test that fails does not wait for it.
+      answer.catch(() => undefined);
+      return answer;
+    };
+    return { port, profile, begun, pass, clock };
   };
 
   it.each([
     ['profile', 'cpu.cpuprofile', { nodes: expect.anything() as unknown, startTime: expect.any(Number) as unknown }],
     ['heap', 'heap.heapprofile', { head: expect.anything() as unknown }],
-  ])('given the path %s, then the answer is a profile of V8 in the file %s', async (path, fileName, profile) => {
-    const { port, pass } = await aProfiledServer();
-    const answer = ask(port, `/debug/pprof/${path}?seconds=3`);
+  ])('given the path %s, then the answer is a profile of V8 in the file %s', async (path, fileName, content) => {
+    const { profile, pass } = await aProfiledServer();
+    const answer = profile(`${path}?seconds=3`);
     await pass(3000);
     const { status, headers, body } = await answer;
     expect([status, headers['content-type'], headers['content-disposition']]).toEqual([
@@ -478,7 +483,7 @@ describe('profiles', () => {
       'application/json',
       `attachment; filename="${fileName}"`,
     ]);
-    expect(JSON.parse(body.toString())).toMatchObject(profile);
+    expect(JSON.parse(body.toString())).toMatchObject(content);
   });
 
   it.each([
@@ -491,8 +496,8 @@ describe('profiles', () => {
     ['heap?seconds=-1', 10_000],
     ['heap?seconds=x', 10_000],
   ])('given the path %s, then a profile takes %d ms', async (path, ms) => {
-    const { port, pass, clock } = await aProfiledServer();
-    const answer = ask(port, `/debug/pprof/${path}`);
+    const { profile, pass, clock } = await aProfiledServer();
+    const answer = profile(path);
     await pass(ms - 1);
     expect(clock.pending).toBe(1);
     await pass(1);
@@ -501,26 +506,26 @@ describe('profiles', () => {
   });
 
   it('[runtime#170] given a profile that V8 does not begin, then 500, and its session ends, so that a later one is taken', async () => {
-    const { port, pass } = await aProfiledServer();
+    const { profile, pass } = await aProfiledServer();
     const disconnect = vi.spyOn(inspector.Session.prototype, 'disconnect');
     const post = vi.spyOn(inspector.Session.prototype, 'post').mockRejectedValue(new Error('no profile'));
-    expect((await ask(port, '/debug/pprof/heap')).status).toBe(500);
+    expect((await profile('heap')).status).toBe(500);
     expect(disconnect).toHaveBeenCalledTimes(1);
     post.mockRestore();
-    const later = ask(port, '/debug/pprof/heap');
+    const later = profile('heap');
     await pass(10_000);
     expect((await later).status).toBe(200);
   });
 
   it('[runtime#170] given two profiles at once, then the second is refused, and a later one is not', async () => {
-    const { port, begun, pass } = await aProfiledServer();
-    const first = ask(port, '/debug/pprof/profile');
+    const { profile, begun, pass } = await aProfiledServer();
+    const first = profile('profile');
     await begun();
-    const second = ask(port, '/debug/pprof/heap');
+    const second = profile('heap');
     expect([(await second).status, (await second).body.toString()]).toEqual([409, 'another profile is being taken\n']);
     await pass(30_000);
     expect((await first).status).toBe(200);
-    const third = ask(port, '/debug/pprof/heap');
+    const third = profile('heap');
     await pass(10_000);
     expect(JSON.parse((await third).body.toString())).toMatchObject({ head: expect.anything() as unknown });
   });
