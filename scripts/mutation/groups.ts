@@ -14,8 +14,12 @@ const outsideTests: Readonly<Record<string, readonly string[]>> = {
   // The codec is tested with the messages of CSI.
   grpc: ['packages/csi/src/message-codecs*.test.ts', 'packages/csi/testing/*.test.ts'],
   sidecar: ['packages/*/src/program.test.ts'],
-  // The rooms of the runtime that only these packages use so far: bodies of requests, the process of a program.
-  runtime: ['packages/snapshot-conversion-webhook/src/**/*.test.ts', 'packages/sidecar/src/process/*.test.ts'],
+  // The rooms of the runtime that only these packages use so far: bodies of requests, the process of a program. Its registry is compared with
+  // that of prom-client.
+  runtime: [
+    'packages/snapshot-conversion-webhook/src/**/*.test.ts',
+    'packages/sidecar/src/{process,metrics}/*.test.ts',
+  ],
   // What several controllers share is tested where it is used.
   volume: ['packages/provisioner/src/topology/*.test.ts', 'packages/*/src/**/{plan,request,creating}.test.ts'],
 };

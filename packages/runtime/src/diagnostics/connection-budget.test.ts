@@ -25,24 +25,33 @@ it('[runtime#212] given one client with all connections but one, when a new clie
   expect(closed).toEqual(['a2']);
 });
 
-it('[runtime#212] given a client whose connections are all being served, when a new client connects, then the oldest of them is closed', () => {
+it('[runtime#212] given a client whose connections are all being served, when a new client connects, then the oldest of them is closed, and for the next one the next', () => {
   const { budget, open, closed } = aBudget();
   for (const name of ['a1', 'a2', 'a3']) budget.isServed(open(name));
   open('b1');
-  expect(closed).toEqual(['a1']);
+  open('c1');
+  expect(closed).toEqual(['a1', 'a2']);
 });
 
-it('[runtime#212] given connections that ended, then they count no more', () => {
+it('[runtime#212] given a client that begins to wait again, then it has waited for a shorter time than the others', () => {
+  const { budget, open, closed } = aBudget();
+  const [first] = [open('a1'), open('a2'), open('a3')];
+  budget.waitsForClient(first);
+  open('a4');
+  expect(closed).toEqual(['a2']);
+});
+
+it('[runtime#212] given connections that ended, then they count no more, and are not closed again', () => {
   const { budget, open, closed } = aBudget();
   const ended = [open('a1'), open('a2'), open('a3')];
-  for (const each of ended) {
-    budget.remove(each);
-    budget.waitsForClient(each);
-  }
+  for (const each of ended) budget.remove(each);
+  budget.waitsForClient(ended[2]!);
   open('a4');
   open('a5');
   open('a6');
   expect(closed).toEqual([]);
+  open('a7');
+  expect(closed).toEqual(['a4']);
 });
 
 it('[runtime#213] given answers above the limit of bytes, when another is to be sent, then those that wait longest are dropped until the rest fits', () => {
@@ -72,4 +81,28 @@ it('[runtime#213] given one answer for several clients, then it counts once', ()
   open('a2', page);
   budget.makeRoomFor(open('a3', page));
   expect(closed).toEqual([]);
+});
+
+it('[runtime#213] given answers of exactly the limit beside the largest, and a connection without one, then none is dropped', () => {
+  const { budget, open, closed } = aBudget({ connections: 9 });
+  open('a1', { length: 200 });
+  open('a2', { length: 60 });
+  open('a3');
+  budget.makeRoomFor(open('a4', { length: 40 }));
+  expect(closed).toEqual([]);
+});
+
+it('[runtime#213] given answers above the limit of bytes that are all being served, then none is dropped', () => {
+  const { budget, open, closed } = aBudget();
+  budget.isServed(open('a1', { length: 200 }));
+  budget.makeRoomFor(open('a2', { length: 150 }));
+  expect(closed).toEqual([]);
+});
+
+it('[runtime#213] given an answer whose connection has waited longest, then others are dropped for it', () => {
+  const { budget, open, closed } = aBudget();
+  const newest = open('a1', { length: 200 });
+  open('a2', { length: 150 });
+  budget.makeRoomFor(newest);
+  expect(closed).toEqual(['a2']);
 });

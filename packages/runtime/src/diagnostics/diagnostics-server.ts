@@ -8,6 +8,7 @@
  *
  * Not here: what is served, which is passed in (profiles are in profiling.ts), and the limits of connections (http-connections.ts).
  */
+import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { promisify } from 'node:util';
@@ -65,7 +66,6 @@ const compressFromBytes = 1024;
 export async function startDiagnosticsServer(options: DiagnosticsServerOptions): Promise<DiagnosticsServer> {
   const { address, logger, clock } = options;
   const routes = new Map(options.routes.map((route) => [route.path, route]));
-  const closing = new AbortController();
   const connections = createHttpConnections({ clock }, limits, answer);
   const server = createServer({ allowHalfOpen: true, noDelay: true }, connections.accept);
   await listen(server, address);
@@ -73,9 +73,8 @@ export async function startDiagnosticsServer(options: DiagnosticsServerOptions):
 
   async function answer(exchange: HttpExchange): Promise<void> {
     const gone = new AbortController();
-    const leave = (): void => gone.abort(new Error('the request has ended'));
-    closing.signal.addEventListener('abort', leave, { once: true });
-    exchange.response.once('close', leave);
+    // Also when the server closes, which ends all connections.
+    exchange.response.once('close', () => gone.abort(new Error('the request has ended')));
     const { method = 'GET', url: target = '/' } = exchange.request;
     try {
       const result = await respond({ method, target, signal: gone.signal });
@@ -85,8 +84,6 @@ export async function startDiagnosticsServer(options: DiagnosticsServerOptions):
       // Without the query, which may carry what a client should have kept secret.
       logger.error(error, 'HTTP handler failed', { method, path: parseTarget(target)?.pathname });
       await send({ status: 500, body: 'internal server error\n' }, exchange);
-    } finally {
-      closing.signal.removeEventListener('abort', leave);
     }
   }
 
@@ -101,7 +98,6 @@ export async function startDiagnosticsServer(options: DiagnosticsServerOptions):
   }
 
   const close = async (): Promise<void> => {
-    closing.abort();
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     connections.close();
     await closed;
@@ -116,14 +112,8 @@ export async function startDiagnosticsServer(options: DiagnosticsServerOptions):
 
 async function listen(server: Server, address: string): Promise<void> {
   try {
-    const where = await toListenOptions(parseListenAddress(address));
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(where, () => {
-        server.removeListener('error', reject);
-        resolve();
-      });
-    });
+    server.listen(await toListenOptions(parseListenAddress(address)));
+    await once(server, 'listening');
   } catch (cause) {
     throw new Error(`cannot listen on ${address}: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Over loopback: what one client does to the others. */
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { afterEach, expect, it, vi } from 'vitest';
 import { FakeClock, recordingLogger, settle, until } from '../../testing/index.ts';
 import { systemClock } from '../clock/system-clock.ts';
 import { type DiagnosticsServer, type HttpRoute, startDiagnosticsServer } from './diagnostics-server.ts';
-import { createHttpConnections } from './http-connections.ts';
+import { createHttpConnections, type HttpClock, type HttpExchange, type HttpLimits } from './http-connections.ts';
 
-const opened: (DiagnosticsServer | Socket)[] = [];
+const opened: (Pick<DiagnosticsServer, 'close'> | Socket)[] = [];
 afterEach(async () => {
+  vi.restoreAllMocks();
   for (const each of opened.splice(0)) await ('close' in each ? each.close() : each.destroy());
 });
 
@@ -17,6 +20,41 @@ async function serve(routes: readonly HttpRoute[]) {
   const server = await startDiagnosticsServer({ address: '127.0.0.1:0', routes, logger: recordingLogger(), clock });
   opened.push(server);
   return { clock, port: server.port };
+}
+
+interface Accepting extends Partial<HttpLimits> {
+  readonly clock?: HttpClock;
+}
+
+/** Without routes, and with the server's sockets at hand. */
+async function accepting(
+  { clock = systemClock(), ...limits }: Accepting,
+  serveOne: (exchange: HttpExchange) => Promise<void>,
+) {
+  const connections = createHttpConnections(
+    { clock },
+    { connections: 9, bytes: 1024, silenceMs: 10_000, ...limits },
+    serveOne,
+  );
+  const sockets: Socket[] = [];
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.push(socket);
+    connections.accept(socket);
+  });
+  await new Promise<void>((resolve) => server.listen({ port: 0, host: '127.0.0.1' }, resolve));
+  opened.push({
+    close: async () => {
+      connections.close();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  });
+  return { connections, sockets, port: (server.address() as AddressInfo).port };
+}
+
+const answer = (body: string) => ({ status: 200, headers: {}, body: Buffer.from(body) });
+
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await settle();
 }
 
 interface Client {
@@ -44,6 +82,9 @@ function open(port: number, sent = '', from = '127.0.0.1'): Client {
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
 
+const post = (head: string, body: string): string => `POST / HTTP/1.1\r\nHost: a\r\n${head}\r\n\r\n${body}`;
+const chunked = (body: string): string =>
+  post('Transfer-Encoding: chunked', `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`);
 /** Answers with the number of the run, when the test says so. */
 function aSlowRoute() {
   const runs: (() => void)[] = [];
@@ -128,14 +169,16 @@ it('[runtime#210] given a client that sends two requests and ends its side, then
   await until(() => client.isClosed());
 });
 
-it('[runtime#212] given a client with 64 silent connections, when two others connect, then they are answered, and two of the 64 are closed', async () => {
+it('[runtime#212] given a client with 64 silent connections and one that is silent for longer, when two others connect, then they are answered, and three of the 64 are closed', async () => {
   const { port } = await serve([{ path: '/fast', handler: () => ({ status: 200, body: 'fast' }) }]);
+  const silentForLonger = open(port, 'GET /half', '127.0.0.4');
+  await until(() => !silentForLonger.socket.connecting);
   const silent = Array.from({ length: 64 }, () => open(port, 'GET /half'));
   await until(() => silent.every(({ socket }) => !socket.connecting));
   const others = [open(port, get('/fast'), '127.0.0.2'), open(port, get('/fast'), '127.0.0.3')];
   await until(() => others.every((each) => each.answers().length === 1));
-  await until(() => silent.filter((each) => each.isClosed()).length === 2);
-  expect(others.map((each) => each.isClosed())).toEqual([false, false]);
+  await until(() => silent.filter((each) => each.isClosed()).length === 3);
+  expect([silentForLonger, ...others].map((each) => each.isClosed())).toEqual([false, false, false]);
 });
 
 it('[runtime#213] given three clients of which none reads its large answer, then only the last keeps it, and another client is answered', async () => {
@@ -165,14 +208,10 @@ it('[runtime#213] given three clients of which none reads its large answer, then
 
 it('[runtime#213] given clients that are silent, send half a request, or read nothing of a large answer, then their connections are closed, and one whose request is served is not', async () => {
   const held = Promise.withResolvers<void>();
-  const limits = { connections: 9, bytes: 1024, silenceMs: 50 };
-  const connections = createHttpConnections({ clock: systemClock() }, limits, async ({ request, send }) => {
+  const { port } = await accepting({ silenceMs: 50 }, async ({ request, send }) => {
     if (request.url === '/held') await held.promise;
     send({ status: 200, headers: {}, body: Buffer.alloc(request.url === '/large' ? 24 * 1024 * 1024 : 2, 'a') });
   });
-  const server = createServer({ allowHalfOpen: true }, connections.accept);
-  await new Promise<void>((resolve) => server.listen({ port: 0, host: '127.0.0.1' }, resolve));
-  const { port } = server.address() as AddressInfo;
   const served = open(port, get('/held'));
   const deaf = open(port, get('/large'));
   deaf.socket.pause();
@@ -183,6 +222,169 @@ it('[runtime#213] given clients that are silent, send half a request, or read no
   expect(served.isClosed()).toBe(false);
   held.resolve();
   await until(() => served.answers().length === 1);
+});
+
+it('[runtime#210] given a request with an expectation that nobody knows, then it is served as any other', async () => {
+  const { port } = await accepting({}, async ({ send }) => send(answer('served')));
+  const client = open(port, 'GET / HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\n\r\n');
+  await until(() => client.answers().length > 0);
+  expect(client.answers()).toEqual(['served']);
+});
+
+it('[runtime#210] given two requests in one packet, then there is a pause before the second, which is not served when the client is gone by then', async () => {
+  const clock = new FakeClock();
+  let served = 0;
+  const { port, sockets } = await accepting({ clock }, async ({ send }) => {
+    served += 1;
+    send(answer('served'));
+  });
+  const client = open(port, get('/').repeat(2));
+  await until(() => client.answers().length === 1);
+  await turns();
+  expect(served).toBe(1);
+  client.socket.destroy();
+  await until(() => sockets[0]?.closed === true);
+  await clock.advance(100);
+  await turns();
+  expect(served).toBe(1);
+});
+
+it('[runtime#210] given a handler that ends after the client has its answer, then the next request is served', async () => {
+  const { port } = await accepting({}, async ({ send, response }) => {
+    const closed = once(response, 'close');
+    send(answer('served'));
+    await closed;
+  });
+  const client = open(port);
+  for (const count of [1, 2]) {
+    client.socket.write(get('/'));
+    await until(() => client.answers().length === count);
+  }
+});
+
+it('[runtime#212] given a client that came and went, then its connection counts no more, and is forgotten', async () => {
+  const { port, sockets, connections } = await accepting({ connections: 2 }, async ({ send }) =>
+    send(answer('served')),
+  );
+  const gone = open(port, get('/'), '127.0.0.2');
+  await until(() => gone.answers().length === 1);
+  gone.socket.end();
+  await until(() => sockets[0]?.closed === true);
+  const kept = [open(port), open(port)];
+  for (const count of [1, 2]) {
+    for (const { socket } of kept) socket.write(get('/'));
+    await until(() => kept.every(({ answers }) => answers().length === count));
+  }
+  const destroy = vi.spyOn(Duplex.prototype, 'destroy');
   connections.close();
-  await new Promise((resolve) => server.close(resolve));
+  expect(destroy.mock.contexts.filter((each) => !(each instanceof Socket))).toHaveLength(2);
+});
+
+it('[runtime#212] given a body that has been read, then its client is served and not waited for: another connection is closed first, and its silence is allowed', async () => {
+  const bodies: (Buffer | 'too large')[] = [];
+  const { port, sockets } = await accepting({ connections: 2 }, async ({ body }) => {
+    bodies.push(await body(100));
+    await new Promise(() => undefined);
+  });
+  open(port, post('Content-Length: 4', 'body'));
+  await until(() => bodies.length === 1);
+  await turns();
+  expect(sockets[0]?.timeout).toBe(0);
+  for (const count of [2, 3]) {
+    open(port);
+    await until(() => sockets.length === count);
+  }
+  await until(() => sockets.some(({ destroyed }) => destroyed));
+  expect(sockets.map(({ destroyed }) => destroyed)).toEqual([false, true, false]);
+});
+
+it('[runtime#213] given a second request that is read after the first is answered, then its silence is allowed while it is served', async () => {
+  const clock = new FakeClock();
+  const paths: unknown[] = [];
+  const { port, sockets } = await accepting({ clock }, async ({ request, send }) => {
+    paths.push(request.url);
+    if (request.url === '/first') send(answer('served'));
+    else await new Promise(() => undefined);
+  });
+  const client = open(port, `${get('/first')}GET /second HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(400)}\r\n\r\n`);
+  await until(() => client.answers().length === 1);
+  await until(() => clock.pending === 1);
+  await clock.advance(100);
+  await until(() => paths.length === 2);
+  await turns();
+  expect([paths, sockets[0]?.timeout]).toEqual([['/first', '/second'], 0]);
+});
+
+it('[runtime#213] given a client that has its answer and whose next request is not begun yet, then the answer is not counted as one in memory', async () => {
+  const clock = new FakeClock();
+  const { port, sockets } = await accepting({ clock, bytes: 10 }, async ({ send }) => send(answer('a'.repeat(20))));
+  const client = open(port);
+  await until(() => sockets.length === 1);
+  // Else the answer is gone before anything waits for the client.
+  const write = sockets[0]!.write.bind(sockets[0]) as (chunk: Buffer, done: () => void) => boolean;
+  sockets[0]!.write = ((chunk: Buffer, done: () => void) => setImmediate(() => write(chunk, done))) as never;
+  client.socket.write(get('/').repeat(2));
+  await until(() => client.answers().length === 1 && clock.pending === 1);
+  const other = open(port, get('/'));
+  await until(() => other.answers().length === 1);
+  await clock.advance(100);
+  await until(() => client.answers().length === 2);
+});
+
+it('[runtime#213] given half a body in memory, when the answer to another client exceeds the limit together with it, then its connection is closed', async () => {
+  const { port, sockets } = await accepting({ bytes: 50 }, async ({ request, body, send }) => {
+    await body(100);
+    send(answer(request.method === 'GET' ? 'a'.repeat(70) : 'late'));
+  });
+  const sent = post('Content-Length: 100', 'a'.repeat(60));
+  open(port, sent);
+  await until(() => sockets[0]?.bytesRead === sent.length);
+  await turns();
+  const other = open(port, get('/'));
+  await until(() => sockets[0]?.destroyed === true);
+  await until(() => other.answers().length === 1);
+});
+
+it.each([
+  { given: 'a declared body of the size that is allowed', sent: post('Content-Length: 5', 'small'), read: 'small' },
+  { given: 'a chunked body of the size that is allowed', sent: chunked('small'), read: 'small' },
+  { given: 'a declared body that is longer', sent: post('Content-Length: 6', 'larger'), read: 'too large' },
+  { given: 'a chunked body that is longer', sent: chunked('larger'), read: 'too large' },
+])('[runtime#213] given $given, then the handler gets: $read', async ({ sent, read }) => {
+  const { port } = await accepting({}, async ({ request, body, send }) => {
+    const got = String(await body(5));
+    if (!request.socket.destroyed) send(answer(got));
+  });
+  const client = open(port, sent);
+  await until(() => client.answers().length === 1);
+  expect(client.answers()).toEqual([read]);
+  if (read === 'too large') return await until(() => client.isClosed());
+  client.socket.write(sent);
+  await until(() => client.answers().length === 2);
+});
+
+it('[runtime#213] given a request without a body, then it is not too large where none is allowed', async () => {
+  const { port } = await accepting({}, async ({ body, send }) => send(answer(`read: ${String(await body(0))}`)));
+  const client = open(port, get('/'));
+  await until(() => client.answers().length === 1);
+  expect(client.answers()).toEqual(['read: ']);
+});
+
+it.each([
+  { given: 'a chunked body that is too large', sent: chunked('a'.repeat(5_000)) },
+  {
+    given: 'a body, and a request behind it',
+    sent: `${post('Content-Length: 300', 'a'.repeat(300))}GET / HTTP/1.1\r\nX: ${'x'.repeat(5_000)}`,
+  },
+])('[runtime#213] given $given, then while its answer is made no more is read', async ({ sent }) => {
+  let isRead = false;
+  const { port, sockets } = await accepting({}, async ({ body }) => {
+    await body(600);
+    isRead = true;
+    await new Promise(() => undefined);
+  });
+  open(port, sent);
+  await until(() => isRead);
+  await turns();
+  expect(sockets[0]?.readableLength).toBeGreaterThan(3_000);
 });

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { settle } from '../../testing/index.ts';
 import type { HttpRequest, HttpResponse } from './diagnostics-server.ts';
@@ -38,6 +39,32 @@ it('[runtime#211] given requests during a run, when it succeeds, then all get it
   expect(await next).toBe(ok);
 });
 
+it('[runtime#211] given a request, then its run has its method, path and query, and listens to its signal only until the answer', async () => {
+  const { runs, ask } = aSharedHandler();
+  const { signal } = new AbortController();
+  const answer = ask(signal);
+  await settle();
+  expect(runs[0]?.request).toMatchObject({ method: 'GET', path: '/', query: new URLSearchParams() });
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+  runs[0]!.end(ok);
+  expect(await answer).toBe(ok);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
+it('[runtime#211] given a request at any moment around the failure of a run, then it and those that waited share one further run', async () => {
+  for (let turns = 0; turns < 16; turns += 1) {
+    const { runs, ask } = aSharedHandler();
+    const waiting = [ask(), ask()];
+    await settle();
+    runs[0]!.end(bad);
+    for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+    waiting.push(ask());
+    await settle();
+    runs[1]!.end(ok);
+    expect([await shared(waiting), runs.length]).toEqual([[bad, ok, ok], 2]);
+  }
+});
+
 it('[runtime#211] given requests during a run, when it fails, then the first gets the failure and the others share one more run', async () => {
   const { runs, ask } = aSharedHandler();
   const waiting = [ask(), ask(), ask()];
@@ -72,8 +99,32 @@ it('[runtime#211] given a run whose clients are all gone, then it ends, and the 
   const next = ask();
   await settle();
   expect(runs.map(({ request }) => request.signal.aborted)).toEqual([true, false]);
+  expect(runs[0]?.request.signal.reason).toEqual(new Error('all clients are gone'));
+  const joining = ask();
+  await settle();
   runs[1]!.end(ok);
-  expect(await next).toBe(ok);
+  expect([await next, await joining, runs.length]).toEqual([ok, ok, 2]);
+});
+
+it('[runtime#211] given a run that goes on although its clients are gone, when it ends, then a request that came meanwhile gets a run of its own', async () => {
+  const runs: ((response: HttpResponse) => void)[] = [];
+  const handler = sharedHandler(() => new Promise((resolve) => runs.push(resolve)));
+  const ask = async (signal: AbortSignal) =>
+    await handler({ method: 'GET', path: '/', query: new URLSearchParams(), signal });
+  const gone = new AbortController();
+  const first = ask(gone.signal);
+  await settle();
+  gone.abort(new Error('gone'));
+  await expect(first).rejects.toThrow('gone');
+  const { signal } = new AbortController();
+  const next = ask(signal);
+  await settle();
+  runs[0]!({ status: 200, body: 'of before' });
+  await settle();
+  const joining = ask(signal);
+  await settle();
+  runs[1]!(ok);
+  expect([await next, await joining, runs.length]).toEqual([ok, ok, 2]);
 });
 
 it('[runtime#211] given a client that is gone before its run begins, then nothing runs for it', async () => {

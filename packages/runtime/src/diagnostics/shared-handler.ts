@@ -34,7 +34,7 @@ export function sharedHandler(handler: HttpHandler): HttpHandler {
     run.waiting += 1;
     const gone = Promise.withResolvers<never>();
     const leave = (): void => gone.reject(signal.reason as Error);
-    signal.addEventListener('abort', leave, { once: true });
+    signal.addEventListener('abort', leave);
     if (signal.aborted) leave();
     try {
       return await Promise.race([run.response, gone.promise]);

@@ -12,8 +12,8 @@ interface Series {
 }
 interface Distribution {
   readonly labels: Labels;
-  /** Observations up to the bound of the same index. */
-  readonly counts: number[];
+  /** How many observations are not above the bound. */
+  readonly buckets: readonly { readonly bound: number; count: number }[];
   sum: number;
   count: number;
 }
@@ -40,8 +40,7 @@ export function createRegistry(): ScrapedMetrics {
       const series = new Map<string, Series>();
       const sources: (() => Iterable<Sample>)[] = [];
       const at = (labels: Labels): Series => entryOf(series, labels, () => ({ labels, value: 0 }));
-      // Without labels there is one series, and it begins at zero.
-      if (options.labels === undefined || options.labels.length === 0) at({});
+      if (isOneSeries(options)) at({});
       declare(type, options, () => {
         if (sources.length > 0) series.clear();
         for (const source of sources) for (const sample of source()) at(sample.labels).value += sample.value;
@@ -63,21 +62,21 @@ export function createRegistry(): ScrapedMetrics {
       return { set: (value, labels = {}) => void (at(labels).value = value) };
     },
     histogram(options) {
-      const { buckets } = options;
-      const distributions = once(options.name, () => {
-        const made = new Map<string, Distribution>();
+      const at = once(options.name, () => {
+        const distributions = new Map<string, Distribution>();
+        const empty = () => options.buckets.map((bound) => ({ bound, count: 0 }));
+        const at = (labels: Labels): Distribution =>
+          entryOf(distributions, labels, () => ({ labels, buckets: empty(), sum: 0, count: 0 }));
+        if (isOneSeries(options)) at({});
         declare('histogram', options, () =>
-          [...made.values()].flatMap((each) => samplesOf(options.name, buckets, each)),
+          [...distributions.values()].flatMap((each) => samplesOf(options.name, each)),
         );
-        return made;
+        return at;
       });
       return {
         observe: (value, labels = {}) => {
-          const empty = (): Distribution => ({ labels, counts: buckets.map(() => 0), sum: 0, count: 0 });
-          const distribution = entryOf(distributions, labels, empty);
-          for (const [index, bound] of buckets.entries()) {
-            if (value <= bound) distribution.counts[index] = (distribution.counts[index] ?? 0) + 1;
-          }
+          const distribution = at(labels);
+          for (const bucket of distribution.buckets) if (value <= bucket.bound) bucket.count += 1;
           distribution.sum += value;
           distribution.count += 1;
         },
@@ -86,6 +85,11 @@ export function createRegistry(): ScrapedMetrics {
     text: async () =>
       [...families.values()].map(({ family, read }) => familyText({ ...family, values: read() })).join(''),
   };
+}
+
+/** Without labels there is one series, and it begins at zero. */
+function isOneSeries({ labels }: MetricOptions): boolean {
+  return labels === undefined || labels.length === 0;
 }
 
 function entryOf<T>(entries: Map<string, T>, labels: Labels, make: () => T): T {
@@ -97,10 +101,10 @@ function entryOf<T>(entries: Map<string, T>, labels: Labels, make: () => T): T {
   return made;
 }
 
-function samplesOf(name: string, buckets: readonly number[], { labels, counts, sum, count }: Distribution): Values {
+function samplesOf(name: string, { labels, buckets, sum, count }: Distribution): Values {
   const bucket = (le: string, value: number) => ({ metricName: `${name}_bucket`, labels: { ...labels, le }, value });
   return [
-    ...buckets.map((bound, index) => bucket(String(bound), counts[index] ?? 0)),
+    ...buckets.map((each) => bucket(String(each.bound), each.count)),
     bucket('+Inf', count),
     { metricName: `${name}_sum`, labels, value: sum },
     { metricName: `${name}_count`, labels, value: count },

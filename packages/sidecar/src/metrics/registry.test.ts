@@ -49,12 +49,71 @@ describe.each([
     expect(await registry.text()).toBe('');
   });
 
+  it('given families without labels, then each begins at zero, in the order of their registration', async () => {
+    const registry = create();
+    registry.counter({ name: 'c_total', help: 'c' });
+    registry.gauge({ name: 'g', help: 'g', labels: [] });
+    registry.histogram({ name: 'h', help: 'h', buckets: [1] });
+    expect((await registry.text()).split('\n')).toEqual([
+      '# HELP c_total c',
+      '# TYPE c_total counter',
+      'c_total 0',
+      '# HELP g g',
+      '# TYPE g gauge',
+      'g 0',
+      '# HELP h h',
+      '# TYPE h histogram',
+      'h_bucket{le="1"} 0',
+      'h_bucket{le="+Inf"} 0',
+      'h_sum 0',
+      'h_count 0',
+      '',
+    ]);
+  });
+
+  it('given labels in another order, then they are of the same series, and the last value of a gauge counts', async () => {
+    const registry = create();
+    const gauge = registry.gauge({ name: 'g', help: 'g', labels: ['a', 'b'] });
+    gauge.set(3, { a: '1', b: '2' });
+    gauge.set(5, { b: '2', a: '1' });
+    gauge.set(7, { b: '1', a: '2' });
+    expect((await registry.text()).split('\n').slice(2)).toEqual(['g{a="1",b="2"} 5', 'g{a="2",b="1"} 7', '']);
+  });
+
+  it('given one histogram asked for twice, with other buckets, then both users fill the buckets of the first', async () => {
+    const registry = create();
+    const options = { name: 'h', help: 'h', labels: ['k'] };
+    const first = registry.histogram({ ...options, buckets: [1, 4] });
+    const second = registry.histogram({ ...options, buckets: [3] });
+    first.observe(1, { k: '1' });
+    second.observe(2, { k: '1' });
+    second.observe(8, { k: '1' });
+    expect((await registry.text()).split('\n').slice(2)).toEqual([
+      'h_bucket{k="1",le="1"} 1',
+      'h_bucket{k="1",le="4"} 2',
+      'h_bucket{k="1",le="+Inf"} 3',
+      'h_sum{k="1"} 11',
+      'h_count{k="1"} 3',
+      '',
+    ]);
+  });
+
   it('given one family asked for twice, then both users share it', async () => {
     const registry = create();
     const options = { name: 'c_total', help: 'c', labels: ['x'] };
     registry.counter(options).inc({ x: '1' });
     registry.counter(options).inc({ x: '1' }, 2);
     expect(await registry.text()).toContain('c_total{x="1"} 3\n');
+  });
+
+  it('given a family that is read at scrape time, then each page has what is read then, and nothing from before', async () => {
+    const registry = create();
+    let samples = [{ labels: { x: '1' }, value: 2 }];
+    registry.counter({ name: 'c_total', help: 'c', labels: ['x'], collect: () => samples });
+    const page = async () => (await registry.text()).split('\n').slice(2, -1);
+    expect([await page(), await page()]).toEqual([['c_total{x="1"} 2'], ['c_total{x="1"} 2']]);
+    samples = [{ labels: { x: '2' }, value: 3 }];
+    expect(await page()).toEqual(['c_total{x="2"} 3']);
   });
 
   it('given two users of one gauge, then both are read at scrape time and equal labels add up', async () => {
