@@ -50,7 +50,7 @@ describe('[packaging#57] credentials of docker', () => {
     expect(await found('docker.io')).toEqual(password('me', 'secret'));
   });
 
-  it('given tokens, then they are told apart from a password', async () => {
+  it('given tokens, then they are not taken for a password', async () => {
     configured({
       auths: {
         a: { auth: base64('00000000-0000-0000-0000-000000000000:'), identitytoken: 'identity' },

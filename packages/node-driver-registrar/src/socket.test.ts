@@ -248,7 +248,7 @@ describe('a removed socket', () => {
     expect(readdirSync(registrar.registration)).toEqual([`${driverName}-reg.sock`]);
   });
 
-  it('[node-driver-registrar#58] given a folder that stays away, then the error is logged at once and at a growing pace, and the next time anew', async () => {
+  it('[node-driver-registrar#58] given a folder that stays away, then the error is logged at once at a growing pace, and at once again after it was there', async () => {
     await using registrar = await startRegistrar();
     await registrar.published();
     const { clock, logged } = registrar.host;

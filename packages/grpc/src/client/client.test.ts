@@ -389,7 +389,7 @@ it('given calls that wait when the connection is lost or the peer goes away, the
 });
 
 it.each([0, 1])(
-  'given calls that wait at a peer that allows %i, and then ends the connection, then each of them is told so',
+  'given calls that wait at a peer that allows %i, and then ends the connection, then each of them ends with that reason',
   async (allowed) => {
     const { peer, call } = await connected([ids.maxConcurrentStreams, allowed]);
     const calls = [call(), call(), call()];
@@ -425,7 +425,7 @@ it('given a call whose outcome cancels the one that waits, then nothing is sent 
   expect(peer.seen.filter((line) => line.startsWith('headers')).length).toBe(1);
 });
 
-it('given a connection that is closed, then its calls are told so, and only then it has ended', async () => {
+it('given a connection that is closed, then its calls end with that reason, and only then it has ended', async () => {
   const { peer, connection, call } = await connected();
   const [first, second] = [call('1'), call('2')];
   const order: string[] = [];
@@ -439,7 +439,7 @@ it('given a connection that is closed, then its calls are told so, and only then
   expect(order).toEqual(['1', 'ended', 'Unavailable: grpc: the client connection is closing']);
 });
 
-it('given more calls at once than the peer reads, then the connection ends, and each of them is told so', async () => {
+it('given more calls at once than the peer reads, then the connection ends, and each of them ends with that reason', async () => {
   const { connection } = await connected();
   const details: string[] = [];
   for (let count = 0; count < 10_001; count += 1) {

@@ -17,7 +17,7 @@ describe('systemClock', () => {
   const longestMs = 2 ** 31 - 1;
   const days30 = 30 * 24 * 3600 * 1000;
 
-  it('tells the time of day in milliseconds since the epoch, and how many milliseconds have passed', async () => {
+  it('returns the time of day in milliseconds since the epoch, and how many milliseconds have passed', async () => {
     vi.setSystemTime(Date.UTC(2026, 0, 1));
     const clock = systemClock();
     const before = clock.monotonicMs();

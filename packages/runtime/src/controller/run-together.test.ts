@@ -4,7 +4,7 @@ import { settle } from '../../testing/index.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
 import { runTogether } from './run-together.ts';
 
-/** A part that runs until it is told to end, whatever its signal says. */
+/** A part that runs until its controller ends it, whatever its signal says. */
 function aPart() {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const seen: AbortSignal[] = [];

@@ -151,7 +151,7 @@ it('[common#82] given a standby for hours, then the log says so after a minute a
   );
 });
 
-it('[runtime#151] given attempts that fail for minutes, then each is not an error line, and an answer begins anew', async () => {
+it('[runtime#151] given attempts that fail for minutes, then each is not an error line, and an answer begins the pace again', async () => {
   const hint =
     'without the lease nothing is done: can the API server be reached, and may this account get and write leases?';
   const text = 'Error retrieving lease lock';

@@ -63,7 +63,7 @@ describe('line writer', () => {
     expect(written.slice(2)).toEqual(['12345\n', '12345\ndropped 2\n', 'last\n']);
   });
 
-  it('given no bound, then it is a mebibyte, and without a notice nothing tells of what is dropped', () => {
+  it('given no bound, then it is a mebibyte, and without a notice what is dropped is not reported', () => {
     const { sink, written, release } = blockedSink();
     const writer = createLineWriter(sink);
     for (let n = 0; n < 2; n++) writer.write('x'.repeat(mebibyte));
