@@ -25,6 +25,7 @@ describe('an object in doubt', () => {
     expect([doubted(harness), seen(harness)]).toEqual([['a'], '5']);
     await harness.informer.confirm(keyA, async () => aVolume('a', '12'));
     expect([doubted(harness), seen(harness), harness.calls]).toEqual([[], '12', ['add a@5 initial']]);
+    expect(harness.informer.doubted.has(keyA)).toBe(false);
     await harness.stop();
   });
 
