@@ -167,7 +167,8 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     hasSynced: () => hasSynced,
     addIndexers(added) {
       store.addIndexers(added);
-      if (store.objects.size === 0 && collecting !== nothing) collecting.addIndexers(added);
+      // A first content that is being collected becomes the store.
+      collecting.addIndexers(added);
     },
     remember(object) {
       const key = keyOf(object);

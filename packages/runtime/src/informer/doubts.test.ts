@@ -25,6 +25,7 @@ describe('an object in doubt', () => {
     expect([doubted(harness), seen(harness)]).toEqual([['a'], '5']);
     await harness.informer.confirm(keyA, async () => aVolume('a', '12'));
     expect([doubted(harness), seen(harness), harness.calls]).toEqual([[], '12', ['add a@5 initial']]);
+    expect(harness.informer.doubted.has(keyA)).toBe(false);
     await harness.stop();
   });
 
@@ -68,6 +69,12 @@ describe('an object in doubt', () => {
     harness.stream.event('MODIFIED', aVolume('a', '12'));
     await harness.clock.advance(0);
     expect(seen(harness)).toBeUndefined();
+    harness.stream.event('MODIFIED', aVolume('a', '13'));
+    await harness.clock.advance(0);
+    expect(seen(harness)).toBe('13');
+    harness.informer.doubt(aVolume('a', '13'));
+    await harness.informer.confirm(keyA, async () => undefined);
+    expect(seen(harness)).toBeUndefined();
     harness.stream.event('DELETED', aVolume('a', '13')).event('ADDED', aVolume('a', '14', { uid: 'another' }));
     await harness.clock.advance(0);
     expect(seen(harness)).toBe('14');
@@ -76,11 +83,22 @@ describe('an object in doubt', () => {
 
   it('[runtime#202] given its deletion, then nothing is in doubt; given that of an earlier object of its name, then it stays', async () => {
     const harness = await synced();
+    const atDeletion: (readonly string[])[] = [];
+    harness.informer.addHandler({ delete: () => atDeletion.push(doubted(harness)) });
+    await harness.clock.advance(0);
     harness.informer.doubt(aVolume('a', '5'));
     harness.informer.doubt(aVolume('b', '9', { uid: 'second' }));
     harness.stream.event('DELETED', aVolume('a', '11')).event('DELETED', aVolume('b', '12', { uid: 'first' }));
     await harness.clock.advance(0);
-    expect(doubted(harness)).toEqual(['b']);
+    expect([doubted(harness), atDeletion]).toEqual([['b'], [['b'], ['b']]]);
+    await harness.stop();
+  });
+
+  it('given an object that the lister does not show, when the read does not find it either, then the doubt is over', async () => {
+    const harness = await synced();
+    harness.informer.doubt(aVolume('b', '12'));
+    await harness.informer.confirm(toObjectKey(undefined, 'b'), async () => undefined);
+    expect([doubted(harness), harness.informer.lister.size]).toEqual([[], 1]);
     await harness.stop();
   });
 
@@ -88,7 +106,11 @@ describe('an object in doubt', () => {
     const harness = scriptedInformer({ namespace: 'team' });
     harness.informer.doubt(aVolume('a', '5'));
     harness.informer.doubt({ metadata: { namespace: 'team', generateName: 'a-' } });
+    harness.informer.doubt({});
     harness.informer.doubt(aVolume('a', '5', { namespace: 'team' }));
     expect(doubted(harness)).toEqual(['team/a']);
+    const everywhere = scriptedInformer();
+    everywhere.informer.doubt({});
+    expect(doubted(everywhere)).toEqual([]);
   });
 });

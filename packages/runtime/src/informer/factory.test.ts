@@ -4,22 +4,25 @@ import { aVolume, FakeClock, ScriptedBody, ScriptedCollection, seededRandom, set
 import { nodes, persistentVolumes } from '../api/resource.ts';
 import { silentLogger } from '../log/logger.ts';
 import { createInformerFactory } from './factory.ts';
+import { createInformerHub } from './shared/hub.ts';
 
 const end = { metadata: { resourceVersion: '9', annotations: { 'k8s.io/initial-events-end': 'true' } } };
 
-function setUp() {
+function setUp(kind: 'its own' | 'shared' = 'its own') {
   const clock = new FakeClock();
   const api = new ScriptedCollection(clock);
-  const factory = createInformerFactory({ client: api, clock, random: seededRandom(1), logger: silentLogger });
+  const deps = { client: api, clock, random: seededRandom(1), logger: silentLogger };
+  const factory = kind === 'shared' ? createInformerHub(deps).factoryFor('one') : createInformerFactory(deps);
   return { clock, api, factory, stop: new AbortController() };
 }
 
-describe('informer factory', () => {
+describe.each(['its own', 'shared'] as const)('informer factory, informers: %s', (kind) => {
   it('given the same collection asked for twice, then there is one informer, with the indexes of both', () => {
-    const { factory } = setUp();
+    const { factory } = setUp(kind);
     const first = factory.informer({ resource: persistentVolumes, indexers: { a: () => [] } });
     const second = factory.informer({ resource: persistentVolumes, indexers: { a: () => [], b: () => [] } });
     expect(second).toBe(first);
+    expect(factory.informer({ resource: persistentVolumes, indexers: { b: () => [] } })).toBe(first);
     expect(first.lister.byIndex('b', 'x')).toEqual([]);
   });
 
@@ -29,14 +32,61 @@ describe('informer factory', () => {
     { fieldSelector: 'a=b' },
     { content: 'metadata' as const },
     { transform: { id: 'projection', apply: () => undefined } },
+    { resource: { ...persistentVolumes, group: 'example.com' } },
+    { resource: { ...persistentVolumes, version: 'v2' } },
   ])('given another selection %j, then it is another informer', (selection) => {
-    const { factory } = setUp();
+    const { factory } = setUp(kind);
     const whole = factory.informer({ resource: persistentVolumes });
     const selected = factory.informer({ resource: persistentVolumes, ...selection });
     expect(selected).not.toBe(whole);
     expect(factory.informer({ resource: persistentVolumes, ...selection })).toBe(selected);
   });
 
+  it('given a selection that spells out what is the default, then it is the same informer', () => {
+    const { factory } = setUp(kind);
+    const selection = { namespace: '', labelSelector: '', fieldSelector: '', content: 'full' } as const;
+    const whole = factory.informer({ resource: persistentVolumes });
+    expect(factory.informer({ resource: persistentVolumes, ...selection })).toBe(whole);
+  });
+
+  it('given a shutdown, then all informers have ended after it, and new ones and new starts are refused', async () => {
+    const { api, clock, factory, stop } = setUp(kind);
+    factory.informer({ resource: persistentVolumes });
+    const running = factory.start(stop.signal);
+    await settle();
+    expect(clock.pending).toBeGreaterThan(0);
+    await factory.shutdown();
+    expect(clock.pending).toBe(0);
+    const reasons = {
+      'its own': 'the informer factory was shut down',
+      shared: 'no controller reads the informer any more',
+    };
+    expect(api.requests[0]!.signal.reason).toEqual(new Error(reasons[kind]));
+    await running;
+    expect(() => factory.informer({ resource: nodes })).toThrow('the informer factory was shut down');
+    await expect(factory.start(stop.signal)).rejects.toThrow('the informer factory was shut down');
+  });
+
+  it('given two informers, then waiting for them is over with the last one, and fails when the signal aborts before', async () => {
+    const { api, factory, stop } = setUp(kind);
+    factory.informer({ resource: persistentVolumes });
+    factory.informer({ resource: nodes });
+    const second = new ScriptedBody();
+    api.answers(new ScriptedBody().event('BOOKMARK', end), second);
+    void factory.start(stop.signal);
+    await settle();
+    const waiting = new AbortController();
+    const aborted = factory.waitForSync(waiting.signal);
+    waiting.abort();
+    expect(await aborted).toBe(false);
+    const complete = factory.waitForSync(stop.signal);
+    second.event('BOOKMARK', end);
+    expect(await complete).toBe(true);
+    await factory.shutdown();
+  });
+});
+
+describe('informer factory', () => {
   it('given several starts, then each informer runs once, and waiting covers what was started', async () => {
     const { api, factory, stop } = setUp();
     factory.informer({ resource: persistentVolumes });
@@ -51,18 +101,6 @@ describe('informer factory', () => {
     stop.abort();
     expect(await waiting).toBe(false);
     await Promise.all([first, second]);
-  });
-
-  it('given a shutdown, then all informers end, and new ones and new starts are refused', async () => {
-    const { clock, factory, stop } = setUp();
-    factory.informer({ resource: persistentVolumes });
-    const running = factory.start(stop.signal);
-    await settle();
-    await factory.shutdown();
-    await running;
-    expect(clock.pending).toBe(0);
-    expect(() => factory.informer({ resource: nodes })).toThrow('was shut down');
-    await expect(factory.start(stop.signal)).rejects.toThrow('was shut down');
   });
 
   it('given a defect in one informer, then the start that began it rejects', async () => {

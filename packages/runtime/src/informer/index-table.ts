@@ -35,7 +35,6 @@ export function createIndexTable<Key extends string>(): IndexTable<Key> {
 
   return {
     move(key, { from, to }) {
-      if (from.length === 1 && to.length === 1 && from[0] === to[0]) return;
       for (const value of from) if (!to.includes(value)) remove(value, key);
       for (const value of to) if (!from.includes(value)) add(value, key);
     },

@@ -20,5 +20,7 @@ describe('object keys', () => {
 
   it('given an object without a name, then it has no key', () => {
     expect(() => keyOf({ kind: 'Pod', metadata: {} })).toThrow('object of kind "Pod" has no name');
+    expect(() => keyOf({ metadata: { name: '' } })).toThrow('object of kind "" has no name');
+    expect(() => keyOf({})).toThrow('object of kind "" has no name');
   });
 });

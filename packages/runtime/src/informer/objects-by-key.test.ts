@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { usedHeap } from '../../testing/used-heap.ts';
 import type { KubeObject } from '../api/objects.ts';
 import type { ObjectKey } from './informer.ts';
 import { keyOf, toObjectKey } from './key.ts';
@@ -34,6 +35,18 @@ describe('objects by key', () => {
       }),
       { seed: 1 },
     );
+  });
+
+  it('given 20,000 names in two namespaces, when all are deleted, then nothing of them is kept', () => {
+    const objects = createObjectsByKey<KubeObject>();
+    const before = usedHeap();
+    for (let n = 0; n < 20_000; n += 1) {
+      const both = ['one', 'two'].map((namespace) => toObjectKey(namespace, `name-${n}`));
+      for (const key of both) objects.set(anObject(key));
+      for (const key of both) objects.delete(key);
+    }
+    expect(usedHeap() - before).toBeLessThan(2_000_000);
+    expect(objects.size).toBe(0);
   });
 
   it('given an iteration under which objects change, then those that stay are seen once, as they are then', () => {

@@ -59,13 +59,24 @@ describe('read your writes', () => {
     await stop();
   });
 
-  it('given a deletion, then the own write is forgotten with the object', async () => {
+  it('given the answers to two own writes in the wrong order, then the newer one stays', async () => {
+    const harness = await synced();
+    const { informer, stop } = harness;
+    informer.remember(aVolume('a', '15'));
+    informer.remember(aVolume('a', '12'));
+    expect(seen(harness)).toBe('15');
+    await stop();
+  });
+
+  it('given a deletion, then the own write is forgotten with the object, before handlers hear of it', async () => {
     const harness = await synced();
     const { clock, informer, stream, stop } = harness;
+    const atDeletion: number[] = [];
+    informer.addHandler({ delete: () => atDeletion.push(informer.lister.size) });
     informer.remember(aVolume('a', '15'));
     stream.event('DELETED', aVolume('a', '11'));
     await clock.advance(0);
-    expect(seen(harness)).toBeUndefined();
+    expect([seen(harness), atDeletion]).toEqual([undefined, [0]]);
     await stop();
   });
 
@@ -76,6 +87,16 @@ describe('read your writes', () => {
     stream.event('DELETED', aVolume('a', '11'));
     await clock.advance(0);
     expect(seen(harness)).toBe('15');
+    await stop();
+  });
+
+  it('given a deletion of another object that is newer than the own write, then the own write is forgotten', async () => {
+    const harness = await synced();
+    const { clock, informer, stream, stop } = harness;
+    informer.remember(aVolume('a', '12', { uid: 'first' }));
+    stream.event('DELETED', aVolume('a', '15', { uid: 'second' }));
+    await clock.advance(0);
+    expect(seen(harness)).toBeUndefined();
     await stop();
   });
 
@@ -100,12 +121,29 @@ describe('read your writes', () => {
     await clock.advance(1);
     expect(seen(harness)).toBe('5');
     expect(informer.lister.size).toBe(2);
+    // What is written again is kept for 60 s again, and does not keep what was written before.
+    informer.remember(aVolume('c', '14'));
+    await clock.advance(20_000);
+    informer.remember(aVolume('d', '15'));
+    await clock.advance(20_000);
+    informer.remember(aVolume('c', '16'));
+    await clock.advance(39_999);
+    const names = () => informer.lister.list().map(({ metadata }) => metadata?.name);
+    expect(names()).toEqual(['a', 'd', 'c']);
+    await clock.advance(1);
+    expect(names()).toEqual(['a', 'c']);
     await stop();
   });
 
   it.each([
     { then: 'forgotten when the list is as new', listRv: '20', volumes: [], seen: undefined },
     { then: 'kept when the list is older', listRv: '11', volumes: [aVolume('a', '5')], seen: '12' },
+    {
+      then: 'kept when the list is newer and its object is not',
+      listRv: '20',
+      volumes: [aVolume('a', '5')],
+      seen: '12',
+    },
     { then: 'forgotten when the list has a newer one', listRv: '20', volumes: [aVolume('a', '18')], seen: '18' },
   ])('given a relist, then the own write is $then', async ({ listRv, volumes, seen: expected }) => {
     const harness = await synced();
@@ -118,6 +156,25 @@ describe('read your writes', () => {
     await clock.advance(800);
     expect(seen(harness)).toBe(expected);
     await stop();
+  });
+
+  it('given an answer with the version that the cache has reached, then a deleted object does not come back', async () => {
+    const harness = await synced();
+    harness.informer.remember(aVolume('b', '10'));
+    expect(harness.informer.lister.size).toBe(1);
+    await harness.stop();
+  });
+
+  it('given versions that cannot be compared, then a write is shown unless it is what the cache has', async () => {
+    const harness = scriptedInformer();
+    harness.api.answers(new ScriptedBody().event('ADDED', aVolume('a', 'x5')).bookmark('x10', 'end'));
+    await harness.start();
+    const listed = harness.informer.lister.get(keyA);
+    harness.informer.remember(aVolume('a', 'x5'));
+    expect(harness.informer.lister.get(keyA)).toBe(listed);
+    harness.informer.remember(aVolume('a', 'x7'));
+    expect(seen(harness)).toBe('x7');
+    await harness.stop();
   });
 
   it("given the caller's object, when it is read, then it stays as it is", async () => {
@@ -160,6 +217,7 @@ describe('read your writes', () => {
     harness.informer.remember(aVolume('a', '12'));
     stream.event('MODIFIED', aVolume('a', '12'));
     await harness.clock.advance(0);
+    expect(seen(harness)).toBe('12');
     harness.informer.remember(aVolume('a', '14'));
     expect([seen(harness), seen(harness)]).toEqual(['14', '14']);
     stream.event('MODIFIED', aVolume('a', '14'));
@@ -220,6 +278,43 @@ describe('read your writes', () => {
       expect(seen(harness)).toBe('14');
       informer.remember(last);
       expect(seen(harness)).toBe('14');
+      await stop();
+    });
+
+    it.each(['the answer to that write', 'a read that does not find it'])(
+      'then it is hidden for 60 s after the second answer, also if the first was %s',
+      async (first) => {
+        const harness = await synced();
+        const { clock, informer, stop } = harness;
+        if (first === 'the answer to that write') informer.remember(last);
+        else {
+          informer.doubt(last);
+          await informer.confirm(keyA, async () => undefined);
+        }
+        await clock.advance(30_000);
+        informer.remember(last);
+        await clock.advance(59_999);
+        expect([seen(harness), informer.lister.size]).toEqual([undefined, 0]);
+        await clock.advance(1);
+        expect(seen(harness)).toBe('5');
+        await stop();
+      },
+    );
+
+    it('then an unknown object, and another one of its name, are not hidden', async () => {
+      const harness = await synced();
+      const { informer, stop } = harness;
+      informer.remember(aVolume('b', '12', { deletionTimestamp }));
+      informer.remember(aVolume('a', '12', { deletionTimestamp, uid: 'another' }));
+      expect([seen(harness), informer.lister.size]).toEqual(['5', 1]);
+      await stop();
+    });
+
+    it('then an object that others still keep with their finalizers is still there', async () => {
+      const harness = await synced();
+      const { informer, stop } = harness;
+      informer.remember(aVolume('a', '12', { deletionTimestamp, finalizers: ['theirs'] }));
+      expect(seen(harness)).toBe('12');
       await stop();
     });
 

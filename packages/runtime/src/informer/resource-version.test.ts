@@ -9,6 +9,10 @@ describe('compareResourceVersions', () => {
     expect(compareResourceVersions('9007199254740992', '9007199254740993')).toBeLessThan(0);
   });
 
+  it('given versions of one length, then equal ones are equal, and the other ones are one apart', () => {
+    expect(['6', '7', '8'].map((other) => compareResourceVersions('7', other))).toEqual([1, 0, -1]);
+  });
+
   it('given any two positive integers, then the order is theirs', () => {
     const version = fc.bigInt(1n, 2n ** 200n);
     fc.assert(

@@ -17,12 +17,19 @@ function schedule(periodMs: number) {
   const clock = new FakeClock();
   const logger = recordingLogger();
   const fired: string[] = [];
+  const spreads: number[] = [];
   const resync = createResync<string>(
     { clock, logger },
-    { periodMs, onDue: ({ due }) => [...due].forEach((id) => fired.push(`${id}@${clock.monotonicMs() / minute}`)) },
+    {
+      periodMs,
+      onDue: ({ due, spreadMs }) => {
+        spreads.push(spreadMs);
+        for (const id of due) fired.push(`${id}@${clock.monotonicMs() / minute}`);
+      },
+    },
   );
-  const warnings = (): number => logger.lines.filter(({ kind }) => kind === 'warn').length;
-  return { clock, resync, fired, warnings };
+  const warned = () => logger.lines.map(({ kind, message, facts }) => ({ kind, message, facts }));
+  return { clock, resync, fired, warned, warnings: () => warned().length, spreads };
 }
 
 describe('resync periods', () => {
@@ -37,6 +44,43 @@ describe('resync periods', () => {
     expect(fired).toEqual(['ten@10', 'ten@20', 'twenty@20', 'ten@30', 'ten@40', 'twenty@40']);
   });
 
+  it('given a check at which no handler is due, then there is no round', async () => {
+    const { clock, resync, fired, spreads } = schedule(10 * minute);
+    resync.register('twenty', 20 * minute);
+    resync.start();
+    resync.setConnection('live');
+    await clock.advance(40 * minute);
+    expect([fired, spreads.length]).toEqual([['twenty@20', 'twenty@40'], 2]);
+  });
+
+  it.each([
+    { minutes: 4, spreadMs: 24_000 },
+    { minutes: 20, spreadMs: 60_000 },
+  ])(
+    'given a check every $minutes minutes, then its calls are spread over $spreadMs ms',
+    async ({ minutes, spreadMs }) => {
+      const { clock, resync, spreads } = schedule(minutes * minute);
+      resync.register('one', undefined);
+      resync.start();
+      resync.setConnection('live');
+      await clock.advance(minutes * minute);
+      expect(spreads).toEqual([spreadMs]);
+    },
+  );
+
+  it.each([
+    { lateMs: 100, then: 'called with it', firedAt: ['late@10', 'late@20'] },
+    { lateMs: 101, then: 'called at the next one', firedAt: ['late@20'] },
+  ])('given a handler that is due $lateMs ms after a check, then it is $then', async ({ lateMs, firedAt }) => {
+    const { clock, resync, fired } = schedule(10 * minute);
+    resync.start();
+    resync.setConnection('live');
+    await clock.advance(lateMs);
+    resync.register('late', undefined);
+    await clock.advanceTo(20 * minute);
+    expect(fired).toEqual(firedAt);
+  });
+
   it('given a shorter period before the start, then the check is made that often, and the others keep theirs', async () => {
     const { clock, resync, fired, warnings } = schedule(10 * minute);
     resync.register('ten', undefined);
@@ -48,34 +92,65 @@ describe('resync periods', () => {
     expect(warnings()).toBe(0);
   });
 
-  it('[runtime#104] given a period of 500 ms, then it is raised to a second, with a warning', async () => {
-    const { clock, resync, fired, warnings } = schedule(10 * minute);
-    resync.register('fast', 500);
+  it('given a shorter period some time before the start, then the periods of the others begin again', async () => {
+    const { clock, resync, fired } = schedule(10 * minute);
+    resync.register('ten', undefined);
+    await clock.advance(5 * minute);
+    resync.register('five', 5 * minute);
+    resync.start();
+    resync.setConnection('live');
+    await clock.advance(10 * minute);
+    expect(fired).toEqual(['five@10', 'ten@15', 'five@15']);
+  });
+
+  it.each([1, 500])(
+    '[runtime#104] given a period of %d ms, then it is raised to a second, with a warning',
+    async (ms) => {
+      const { clock, resync, fired, warned } = schedule(10 * minute);
+      resync.register('fast', ms);
+      resync.register('a second', 1_000);
+      resync.start();
+      resync.setConnection('live');
+      await clock.advance(2000);
+      expect(fired).toHaveLength(4);
+      const message = 'resyncPeriod is too small, changing it to the minimum allowed value';
+      expect(warned()).toEqual([{ kind: 'warn', message, facts: { resyncPeriodMs: ms, minimumMs: 1_000 } }]);
+    },
+  );
+
+  it('given an informer with a period of a millisecond, then its handlers are called every second, with a warning', async () => {
+    const { clock, resync, fired, warnings } = schedule(1);
+    resync.register('fast', undefined);
     resync.start();
     resync.setConnection('live');
     await clock.advance(2000);
-    expect(fired).toHaveLength(2);
-    expect(warnings()).toBe(1);
+    expect([fired.length, warnings()]).toEqual([2, 1]);
   });
 
   it('[runtime#105] given a shorter period after the start, then it is raised to the check period, with a warning', async () => {
-    const { clock, resync, fired, warnings } = schedule(10 * minute);
+    const { clock, resync, fired, warned } = schedule(10 * minute);
     resync.start();
     resync.setConnection('live');
+    await clock.advance(4 * minute);
     resync.register('late', 5 * minute);
-    await clock.advance(20 * minute);
-    expect(fired).toEqual(['late@10', 'late@20']);
-    expect(warnings()).toBe(1);
+    resync.register('as often as the check', 10 * minute);
+    await clock.advance(16 * minute);
+    expect(fired).toEqual(['late@20', 'as often as the check@20']);
+    const message = 'resyncPeriod is smaller than resyncCheckPeriod and the informer has already started, changing it';
+    const facts = { resyncPeriodMs: 5 * minute, resyncCheckPeriodMs: 10 * minute };
+    expect(warned()).toEqual([{ kind: 'warn', message, facts }]);
   });
 
   it('given an informer without resync, then a handler gets none, with a warning', async () => {
-    const { clock, resync, fired, warnings } = schedule(0);
+    const { clock, resync, fired, warned } = schedule(0);
+    resync.register('content', undefined);
     resync.register('wishful', 5 * minute);
     resync.start();
     resync.setConnection('live');
     await clock.advance(60 * minute);
     expect(fired).toEqual([]);
-    expect(warnings()).toBe(1);
+    const message = 'The specified resyncPeriod is invalid because this informer does not resync';
+    expect(warned()).toEqual([{ kind: 'warn', message, facts: { requestedMs: 5 * minute } }]);
     expect(clock.pending).toBe(0);
   });
 
@@ -87,9 +162,11 @@ describe('resync periods', () => {
     await clock.advance(9 * minute);
     resync.setConnection('interrupted');
     await clock.advance(2 * minute);
+    resync.setConnection('interrupted');
+    await clock.advance(3 * minute);
     resync.setConnection('live');
     await clock.advance(10 * minute);
-    expect(fired).toEqual(['ten@21']);
+    expect(fired).toEqual(['ten@24']);
   });
 
   it('given a short interruption between two firings, then the timer goes on', async () => {

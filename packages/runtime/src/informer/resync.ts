@@ -46,8 +46,7 @@ const maxSpreadMs = 60_000;
 const earlyMs = 100;
 
 interface Entry {
-  readonly requestedMs: number;
-  periodMs: number;
+  readonly periodMs: number;
   nextMs: number;
 }
 
@@ -91,21 +90,9 @@ export function createResync<Id>({ clock, logger }: ResyncDeps, options: ResyncO
     arm();
   };
 
-  const periodFor = (requestedMs: number): number => {
-    if (requestedMs === 0) return 0;
-    if (checkMs === 0) {
-      logger.warn('The specified resyncPeriod is invalid because this informer does not resync', { requestedMs });
-      return 0;
-    }
-    return Math.max(requestedMs, checkMs);
-  };
-
   const lowerCheck = (toMs: number): void => {
     checkMs = toMs;
-    for (const entry of entries.values()) {
-      entry.periodMs = periodFor(entry.requestedMs);
-      entry.nextMs = clock.monotonicMs() + entry.periodMs;
-    }
+    for (const entry of entries.values()) entry.nextMs = clock.monotonicMs() + entry.periodMs;
   };
 
   return {
@@ -132,8 +119,11 @@ export function createResync<Id>({ clock, logger }: ResyncDeps, options: ResyncO
           lowerCheck(requestedMs);
         }
       }
-      const periodMs = periodFor(requestedMs);
-      entries.set(id, { requestedMs, periodMs, nextMs: clock.monotonicMs() + periodMs });
+      // Without a check period there is no timer.
+      if (requestedMs > 0 && checkMs === 0) {
+        logger.warn('The specified resyncPeriod is invalid because this informer does not resync', { requestedMs });
+      }
+      entries.set(id, { periodMs: requestedMs, nextMs: clock.monotonicMs() + requestedMs });
     },
     unregister: (id) => void entries.delete(id),
     start() {

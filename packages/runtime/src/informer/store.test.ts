@@ -35,8 +35,10 @@ describe('indexes', () => {
 
   it('[runtime#96] given indexers of which one name exists, then an error, and nothing has changed', () => {
     const store = createStore(byLabel);
-    expect(() => store.addIndexers({ other: () => [], ...byLabel })).toThrow('indexer conflict: label');
-    expect(store.hasIndex('other')).toBe(false);
+    store.addIndexers({ second: () => [] });
+    const added = { other: () => [], second: () => [], ...byLabel };
+    expect(() => store.addIndexers(added)).toThrow('indexer conflict: second, label');
+    expect(['other', 'second'].map((name) => store.hasIndex(name))).toEqual([false, true]);
   });
 
   it('given an index added to a filled store, then what is there is indexed', () => {
@@ -58,7 +60,8 @@ describe('indexes', () => {
         throw new Error('defect');
       },
     });
-    expect(() => put(store, object('x', []))).toThrow('index function "bad" failed for "x"');
+    const cause = new Error('defect');
+    expect(() => put(store, object('x', []))).toThrow(new Error('index function "bad" failed for "x"', { cause }));
   });
 
   it('given the same value twice, then the object is found once', () => {

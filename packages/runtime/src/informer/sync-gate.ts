@@ -16,7 +16,7 @@ export function createSyncGate(isOpen: () => boolean): SyncGate {
   };
   return {
     recheck() {
-      if (waiting.size > 0 && isOpen()) releaseAll(true);
+      if (isOpen()) releaseAll(true);
     },
     whenOpen(signal) {
       if (isOpen()) return Promise.resolve(true);
@@ -29,7 +29,7 @@ export function createSyncGate(isOpen: () => boolean): SyncGate {
         };
         const onAbort = (): void => release(false);
         waiting.add(release);
-        signal.addEventListener('abort', onAbort, { once: true });
+        signal.addEventListener('abort', onAbort);
       });
     },
     close() {

@@ -5,7 +5,7 @@ import { aVolume, listPage, scriptedInformer, ScriptedBody } from '../../testing
 import type { PersistentVolume } from '../api/objects.ts';
 import { persistentVolumes } from '../api/resource.ts';
 import { createCompact } from './compact.ts';
-import { createPrepare, type Transform } from './transform.ts';
+import { createPrepare, identityOf, type Transform } from './transform.ts';
 
 const prepare = createPrepare({ resource: persistentVolumes, transform: undefined, objects: 'plain' });
 const parsed = (object: object): never => JSON.parse(JSON.stringify(object)) as never;
@@ -22,6 +22,19 @@ describe('what is cached', () => {
       'managedFields',
       'selfLink',
     ]);
+  });
+
+  it('given an object without what is dropped, then it gets no further fields', () => {
+    expect(Object.keys(prepare(parsed(aVolume('a', '1')))?.metadata ?? {})).toEqual(['name', 'uid', 'resourceVersion']);
+  });
+
+  it('given plain objects, then they and their parts can be changed; frozen ones cannot', () => {
+    const frozen = createPrepare({ resource: persistentVolumes, transform: undefined, objects: 'frozen' });
+    const isFrozen = (object: PersistentVolume | undefined) =>
+      [object, object?.metadata, object?.spec?.accessModes].map((part) => Object.isFrozen(part!));
+    expect(isFrozen(prepare(parsed(aVolume('a', '1'))))).toEqual([false, false, false]);
+    const withNull = aVolume('a', '1', { labels: null });
+    expect(isFrozen(frozen(parsed(withNull)))).toEqual([true, true, true]);
   });
 
   it('given two objects, then their equal strings, lists and parts are the same', () => {
@@ -159,6 +172,13 @@ describe('transforms', () => {
     expect(calls).toEqual(['add a@1 initial', 'delete a@3']);
     expect(metrics.value('informer_transform_errors_total', { name: 'persistentvolumes', selector: '' })).toBe(2);
     await stop();
+  });
+
+  it('given the identity of an object, then it is all that a transform has to keep, and nothing that is absent', () => {
+    const identity = { namespace: 'team', name: 'a', uid: 'u', resourceVersion: '1' };
+    expect(identityOf({ ...identity, labels: { x: 'y' } })).toStrictEqual(identity);
+    expect(identityOf({ name: 'a' })).toStrictEqual({ name: 'a' });
+    expect(identityOf(undefined)).toStrictEqual({});
   });
 
   it('given a projection, then kind and apiVersion are there all the same', async () => {

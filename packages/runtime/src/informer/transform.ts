@@ -69,7 +69,8 @@ interface Draft {
 }
 
 function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  for (const part of Object.values(value)) deepFreeze(part);
+  // What is no object counts as frozen.
+  if (Object.isFrozen(value)) return value;
+  for (const part of Object.values(value as object)) deepFreeze(part);
   return Object.freeze(value);
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   createFakeApiServer,
   FakeClock,
+  recordingLogger,
   ScriptedBody,
   ScriptedCollection,
   seededRandom,
@@ -12,7 +13,8 @@ import {
 import { createApiClient } from '../../api/create-client.ts';
 import type { PersistentVolume } from '../../api/objects.ts';
 import { nodes, persistentVolumes } from '../../api/resource.ts';
-import { silentLogger } from '../../log/logger.ts';
+import type { Random } from '../../clock/random.ts';
+import { type Logger, silentLogger } from '../../log/logger.ts';
 import type { InformerOptions } from '../create-informer.ts';
 import type { Informer } from '../informer.ts';
 import { toObjectKey } from '../key.ts';
@@ -21,15 +23,14 @@ import { createInformerHub } from './hub.ts';
 
 const key = (name: string) => toObjectKey(undefined, name);
 
-function setUp() {
+function setUp({ random = seededRandom(1), logger = silentLogger }: { random?: Random; logger?: Logger } = {}) {
   const clock = new FakeClock();
-  const random = seededRandom(1);
-  const server = createFakeApiServer({ clock, random });
+  const server = createFakeApiServer({ clock, random: seededRandom(1) });
   const client = createApiClient(
     { transport: server.transport, clock, logger: silentLogger },
     { qps: -1, burst: 1, userAgent: 'test' },
   );
-  const hub = createInformerHub({ client, clock, random, logger: silentLogger, objects: 'plain' });
+  const hub = createInformerHub({ client, clock, random, logger, objects: 'plain' });
   const watches = () => server.requests.filter(({ verb }) => verb === 'watch').map(({ resource }) => resource);
   const relabel = (name: string, labels: Record<string, string | null>) =>
     client.patch({ resource: persistentVolumes, ref: { name } }, { type: 'merge', body: { metadata: { labels } } });
@@ -121,7 +122,25 @@ describe('several readers of one kind', () => {
       metadata: { labels: { mine: 'yes' } },
     });
     expect(byLabel.lister.get(key('b'))!.spec).toBeUndefined();
-    await Promise.all([one.shutdown(), two.shutdown()]);
+    await one.shutdown();
+    // It has no part any more in what goes on for the other.
+    await one.shutdown();
+    expect(server.openWatches()).toBe(1);
+    await two.shutdown();
+    expect(server.openWatches()).toBe(0);
+  });
+
+  it('given two readers of one controller, then there is one watch, which ends with it', async () => {
+    const { server, hub, watches } = setUp();
+    server.seed(aVolume('c', 'd', { mine: 'yes' }));
+    const options = ofDriver('d', 'capacity');
+    hub.announce([options, labelled] as never);
+    const one = hub.factoryFor('one');
+    const views = [one.informer(options), one.informer(labelled)];
+    void one.start(new AbortController().signal);
+    await until(() => views.every(({ lister }) => lister.size === 1));
+    expect(watches()).toEqual(['persistentvolumes']);
+    await one.shutdown();
     expect(server.openWatches()).toBe(0);
   });
 
@@ -204,6 +223,46 @@ describe('several readers of one kind', () => {
   });
 });
 
+describe('resyncs', () => {
+  const minute = 60_000;
+  /** A handler that comes when the informer has synced, and what it was called for after twenty minutes. */
+  async function resynced(announced: readonly (number | undefined)[], wanted: number) {
+    const logger = recordingLogger();
+    const { clock, hub, server } = setUp({ logger });
+    server.seed(aVolume('c', 'd', { mine: 'yes' }));
+    const options = ofDriver('d', 'capacity');
+    const others = announced.map((resyncMs) => ({ ...labelled, ...(resyncMs !== undefined && { resyncMs }) }));
+    hub.announce([options, ...others] as never);
+    const [one, two] = [hub.factoryFor('one'), hub.factoryFor('two')];
+    const first = one.informer(options);
+    const unasked = recorded(first);
+    void one.start(new AbortController().signal);
+    await until(() => first.hasSynced);
+    const calls = recorded(two.informer({ ...labelled, resyncMs: wanted }));
+    await clock.advance(20 * minute);
+    expect(unasked).toEqual(['add c initial']);
+    await Promise.all([one.shutdown(), two.shutdown()]);
+    const warnings = logger.lines.filter(({ kind }) => kind === 'warn').map(({ message }) => message);
+    return { resyncs: calls.filter((call) => call === 'update c').length, warnings };
+  }
+
+  it.each([
+    { announced: [10 * minute], resyncs: 2 },
+    { announced: [10 * minute, 20 * minute], resyncs: 2 },
+    { announced: [20 * minute, undefined, 10 * minute], resyncs: 2 },
+  ])(
+    'given a reader that announced periods of $announced ms, when it asks late for ten minutes, then it gets them',
+    async ({ announced, resyncs }) => {
+      expect(await resynced(announced, 10 * minute)).toEqual({ resyncs, warnings: [] });
+    },
+  );
+
+  it('given that no reader announced a period, when one asks late for one, then it gets none, with a warning', async () => {
+    const message = 'The specified resyncPeriod is invalid because this informer does not resync';
+    expect(await resynced([undefined], 10 * minute)).toEqual({ resyncs: 0, warnings: [message] });
+  });
+});
+
 describe('the life of an informer', () => {
   it('given a reader that comes later, then it gets what is there, without another list', async () => {
     const { server, hub, watches } = setUp();
@@ -253,9 +312,10 @@ describe('the life of an informer', () => {
     await other.shutdown();
   });
 
-  it('given a reader that was not announced, then it gets an informer of its own', async () => {
+  it('given a reader that was not announced, then it gets an informer of its own, with its own objects and fields', async () => {
     const { hub, watches, server } = setUp();
     server.seed(aVolume('a', 'd'));
+    server.seed(aVolume('b', 'd', { mine: 'yes' }));
     hub.announce([ofDriver('d', 'capacity')] as never);
     const one = hub.factoryFor('one');
     const first = one.informer(ofDriver('d', 'capacity'));
@@ -266,6 +326,57 @@ describe('the life of an informer', () => {
     void two.start(new AbortController().signal);
     await until(() => second.hasSynced);
     expect(watches()).toEqual(['persistentvolumes', 'persistentvolumes']);
+    expect(second.lister.list().map(({ metadata, spec }) => [metadata?.name, spec])).toEqual([['b', undefined]]);
+    await Promise.all([one.shutdown(), two.shutdown()]);
+  });
+
+  it.each([
+    { count: 30, watched: 1 },
+    { count: 31, watched: 2 },
+  ])('given $count readers, when two of them read, then there are $watched watches', async ({ count, watched }) => {
+    const { hub, watches, server } = setUp();
+    for (let n = 0; n < count; n += 1) server.seed(aVolume(`of-${n}`, String(n)));
+    const readers = Array.from({ length: count }, (_, n) => ofDriver(String(n), 'capacity'));
+    hub.announce(readers);
+    const one = hub.factoryFor('one');
+    const views = [one.informer(readers[0]!), one.informer(readers[count - 1]!)];
+    void one.start(new AbortController().signal);
+    await until(() => views.every(({ hasSynced }) => hasSynced));
+    expect(watches()).toHaveLength(watched);
+    const names = views.map(({ lister }) => lister.list().map(({ metadata }) => metadata?.name));
+    expect(names).toEqual([['of-0'], [`of-${count - 1}`]]);
+    await one.shutdown();
+  });
+
+  it('given a reader that never started, then the next one gets an informer that works', async () => {
+    const { hub, server } = setUp();
+    server.seed(aVolume('a', 'd'));
+    const [one, two] = [hub.factoryFor('one'), hub.factoryFor('two')];
+    one.informer({ resource: persistentVolumes });
+    await one.shutdown();
+    const informer = two.informer({ resource: persistentVolumes });
+    void two.start(new AbortController().signal);
+    await until(() => informer.lister.size === 1);
+    await two.shutdown();
+  });
+
+  it('given an informer that a defect ends, then its reader fails, and the next one gets an informer that works', async () => {
+    let defects = 1;
+    const random = {
+      ...seededRandom(1),
+      next: () => {
+        if (defects-- > 0) throw new Error('no random numbers');
+        return 0;
+      },
+    };
+    const { hub, server } = setUp({ random });
+    server.seed(aVolume('a', 'd'));
+    const [one, two] = [hub.factoryFor('one'), hub.factoryFor('two')];
+    one.informer({ resource: persistentVolumes });
+    await expect(one.start(new AbortController().signal)).rejects.toThrow('no random numbers');
+    const informer = two.informer({ resource: persistentVolumes });
+    void two.start(new AbortController().signal);
+    await until(() => informer.lister.size === 1);
     await Promise.all([one.shutdown(), two.shutdown()]);
   });
 
@@ -275,12 +386,33 @@ describe('the life of an informer', () => {
     const one = hub.factoryFor('one');
     const volumes = one.informer(ofDriver('d', 'capacity'));
     const machines = one.informer({ resource: nodes });
-    expect(one.informer(ofDriver('d', 'capacity'))).toBe(volumes);
+    expect(one.informer({ resource: nodes })).toBe(machines);
+    const more = { driver: ({ spec }: PersistentVolume) => [spec?.csi?.driver ?? ''] };
+    expect(one.informer({ ...ofDriver('d', 'capacity'), indexers: more })).toBe(volumes);
     void one.start(new AbortController().signal);
     await until(() => volumes.hasSynced && machines.hasSynced);
     expect(watches().toSorted()).toEqual(['nodes', 'persistentvolumes']);
     expect(volumes.lister.size).toBe(1);
+    expect(volumes.lister.byIndex('driver', 'd')).toEqual(volumes.lister.list());
+    // There is no note at the objects about who keeps them.
+    expect(Object.getOwnPropertySymbols(volumes.lister.list()[0]!)).toEqual([]);
     await one.shutdown();
+  });
+
+  it('given an index function that throws before its late reader has started, then the start fails with it', async () => {
+    const { hub, server } = setUp();
+    server.seed(aVolume('a', 'd'));
+    const [one, two] = [hub.factoryFor('one'), hub.factoryFor('two')];
+    const first = one.informer({ resource: persistentVolumes });
+    void one.start(new AbortController().signal);
+    await until(() => first.hasSynced);
+    const broken = () => {
+      throw new Error('wrong index');
+    };
+    two.informer({ resource: persistentVolumes, indexers: { broken } });
+    await settle();
+    await expect(two.start(new AbortController().signal)).rejects.toThrow('index function "two/broken" failed');
+    await Promise.all([one.shutdown(), two.shutdown()]);
   });
 
   it('given an index function that throws, then its reader fails alone, and gets an informer of its own next time', async () => {

@@ -60,7 +60,7 @@ export function createInformerHub(deps: InformerDeps): InformerHub {
     const collection = collectionOf(options);
     const known = collection.readers.get(readerId(options));
     if (known === undefined) collection.readers.set(readerId(options), { transform, resyncMs });
-    else if (resyncMs > 0) known.resyncMs = shortest([known.resyncMs, resyncMs]);
+    else known.resyncMs = shortest([known.resyncMs, resyncMs]);
     return collection;
   };
 
@@ -197,6 +197,6 @@ function collectionId(options: InformerOptions<KubeObject>): string {
 
 /** 0 stands for none. */
 function shortest(periodsMs: readonly number[]): number {
-  const some = periodsMs.filter((ms) => ms > 0);
+  const some = periodsMs.filter((ms) => ms !== 0);
   return some.length === 0 ? 0 : Math.min(...some);
 }

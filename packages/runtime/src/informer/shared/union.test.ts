@@ -69,11 +69,39 @@ it('given a value that only one of them made, then it is that value, whatever th
   expect(union?.spec['list']).toEqual([{ name: 'one', id: 1, keys: [] }]);
 });
 
-it('given lists of different lengths, then the list of the object counts', () => {
-  const empty = picking('empty', ({ metadata }) => ({ metadata: identityOf(metadata), spec: { list: [] } }));
-  const full = picking('full', ({ metadata, spec }) => ({
+const own = Symbol('own');
+/** Makes a value, or keeps the object's own. */
+const making = (value: unknown): Transform<Thing> =>
+  picking('making', ({ metadata, spec }) => ({
     metadata: identityOf(metadata),
-    spec: { list: spec['list'] },
+    spec: { at: value === own ? spec['at'] : value },
   }));
-  expect(unionOf([empty, full]).apply(frozen())?.spec['list']).toEqual(thing.spec['list']);
+
+it.each([
+  { given: 'the same value', has: 'own', made: ['x', 'x'], then: 'x' },
+  { given: 'values that the object does not have', has: undefined, made: ['x', 'y'], then: 'x' },
+  { given: 'a part and a text', has: 'own', made: [{ a: 1 }, 'text'], then: 'own' },
+  { given: 'null and a part', has: 'own', made: [null, { a: 1 }], then: 'own' },
+  { given: 'a list and a part', has: 'own', made: [['x'], { a: 1 }], then: 'own' },
+  { given: 'a list and a text of one length', has: 'own', made: [['x'], 'y'], then: 'own' },
+  { given: 'parts that the object does not have', has: undefined, made: [{ a: 1 }, { b: 2 }], then: { a: 1, b: 2 } },
+  { given: 'parts with a field that is undefined', has: { a: 1 }, made: [{ a: undefined }, { b: 2 }], then: { b: 2 } },
+  { given: 'lists of different lengths', has: ['own'], made: [[], ['x', 'y']], then: ['own'] },
+  { given: 'such lists, and no own one', has: undefined, made: [['x'], ['y', 'z']], then: ['x'] },
+  { given: 'lists of one length', has: ['own'], made: [['x'], ['y']], then: ['own'] },
+  { given: 'lists of one length, and no own one', has: undefined, made: [['x'], ['y']], then: ['x'] },
+  { given: 'lists of one length, and a longer one', has: ['own', 'z'], made: [['x'], ['y']], then: ['x'] },
+  { given: 'lists of one length, and a text of that length', has: 'o', made: [['x'], ['y']], then: ['x'] },
+  { given: 'another list and its own one', has: [null], made: [['x'], own], then: [null] },
+])('given $given from two transforms of an object that has $has, then it is $then', ({ has, made, then }) => {
+  const union = unionOf(made.map(making)).apply(deepFreeze({ metadata: thing.metadata!, spec: { at: has } }));
+  expect(union?.spec['at']).toStrictEqual(then);
+});
+
+it('given transforms, then the id of their union has the ids of all, and an empty one for the whole object', () => {
+  expect(unionOf([names, undefined, driver]).id).toBe('names; ; driver');
+});
+
+it('given an object that no union has kept, then nothing keeps it', () => {
+  expect(keepersOf(thing)).toBe(0);
 });

@@ -50,7 +50,7 @@ export function unionOf<T extends KubeObject>(transforms: readonly (Transform<T>
 function merged(whole: unknown, kept: readonly unknown[]): unknown {
   const [first] = kept;
   if (kept.every((part) => part === first)) return first;
-  if (kept.includes(whole) && isPart(whole)) return whole;
+  if (kept.includes(whole)) return whole;
   if (kept.every(Array.isArray)) return mergedLists(whole, kept as readonly (readonly unknown[])[]);
   if (!kept.every(isPart)) return whole ?? first;
   return mergedParts(whole, kept as readonly Fields[]);

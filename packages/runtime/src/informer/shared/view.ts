@@ -69,7 +69,6 @@ export function createView<T extends KubeObject>(informer: Informer<T>, options:
     run: () => Promise.reject(new Error('a view is run by the process that shares its informer')),
     leave: () => {
       for (const registration of registrations) registration.remove();
-      registrations.clear();
     },
   };
 }
