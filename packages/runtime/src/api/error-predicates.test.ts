@@ -13,6 +13,13 @@ const holding = (thrown: unknown): string[] =>
     .map(([name]) => name)
     .toSorted();
 
+/** ECONNREFUSED as the cause of so many errors. */
+function refusedBelow(count: number): Error {
+  let inner = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) as Error;
+  for (let link = 0; link < count; link += 1) inner = new Error('above', { cause: inner });
+  return inner;
+}
+
 describe('error predicates', () => {
   const rows: readonly { readonly given: string; readonly thrown: unknown; readonly then: readonly string[] }[] = [
     { given: 'NotFound', thrown: error(404, 'NotFound'), then: ['isNotFound'] },
@@ -52,6 +59,39 @@ describe('error predicates', () => {
       }),
       then: ['isConnectionRefused'],
     },
+    { given: '422 without reason', thrown: error(422), then: ['isInvalid'] },
+    {
+      given: 'the reason TooManyRequests with another code',
+      thrown: error(503, 'TooManyRequests'),
+      then: ['isTooManyRequests'],
+    },
+    {
+      given: 'a version from the future, by the message of a cause',
+      thrown: error(504, 'Timeout', { causes: [{ message: 'another' }, { message: 'Too large resource version' }] }),
+      then: ['isTimeout', 'isTooLargeResourceVersion'],
+    },
+    {
+      given: 'a timeout with another cause',
+      thrown: error(504, 'Timeout', { causes: [{ message: 'another' }] }),
+      then: ['isTimeout'],
+    },
+    {
+      given: 'an error with these words that is no timeout',
+      thrown: new ApiError({ status: 500, message: 'Too large resource version: 9, current: 5' }),
+      then: [],
+    },
+    {
+      given: 'an error of another kind with details',
+      thrown: Object.assign(new Error('no'), {
+        details: { causes: [{ reason: 'NamespaceTerminating' }, { reason: 'ResourceVersionTooLarge' }] },
+      }),
+      then: [],
+    },
+    { given: 'another code of a socket', thrown: Object.assign(new Error('no'), { code: 'ECONNRESET' }), then: [] },
+    { given: 'another failure of a connection', thrown: new TransportError('unreachable' as never, 'no'), then: [] },
+    { given: 'ECONNREFUSED as the ninth cause', thrown: refusedBelow(9), then: ['isConnectionRefused'] },
+    { given: 'ECONNREFUSED as the tenth cause, which is not looked at', thrown: refusedBelow(10), then: [] },
+    { given: 'an object that is no error', thrown: { code: 'ECONNREFUSED' }, then: [] },
     { given: 'a refused connection', thrown: new TransportError('refused', 'no'), then: ['isConnectionRefused'] },
     { given: '401', thrown: error(401), then: [] },
     { given: 'something else', thrown: new Error('404'), then: [] },

@@ -28,6 +28,38 @@ describe('parseJson', () => {
     expect(parseJson(bytes(text))).toEqual(JSON.parse(text));
   });
 
+  it.each([
+    ['fifteen digits', '123456789012345', false],
+    ['sixteen digits at the beginning', '1234567890123456', true],
+    ['sixteen digits at the end', 'x'.repeat(16) + '1234567890123456', true],
+    ['sixteen digits behind another sign', ' 1234567890123456', true],
+    ['sixteen digits behind a minus', '[-1234567890123456]', true],
+    ['sixteen digits of a string', '"1234567890123456"', false],
+    ['sixteen digits of a string, behind a minus', '"-1234567890123456"', false],
+    ['fifteen digits in the middle', `${'x'.repeat(8)}123456789012345x`, false],
+    ['the bytes beside the digits, which are none', '//////////////////::::::::::::::::::', false],
+    ['a string with digits, then a number', '"1234567890123456",1234567890123456', true],
+    ['nothing', '', false],
+  ])('given %s, then it may hold a long integer or does not', (_, text, isLong) => {
+    expect(hasLongInteger(bytes(text))).toBe(isLong);
+  });
+
+  it('given a fraction, a string and a literal beside a long integer, then only the integer is a bigint', () => {
+    const text = '[1.5e300,"9007199254740993",true,null,9007199254740993,{"a":-9007199254740993}]';
+    expect(parseJson(bytes(text))).toEqual([
+      1.5e300,
+      '9007199254740993',
+      true,
+      null,
+      9007199254740993n,
+      { a: -9007199254740993n },
+    ]);
+  });
+
+  it('given text for the fast path, then integers are what the engine makes of them', () => {
+    expect(parseJsonText('9007199254740993', 'fast')).toBe(9007199254740992);
+  });
+
   it('given a view into a larger buffer, then only the view is read', () => {
     const large = bytes('xx{"a":1}yy');
     expect(parseJson(large.subarray(2, 9))).toEqual({ a: 1 });

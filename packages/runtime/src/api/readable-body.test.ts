@@ -98,4 +98,56 @@ describe('a stream as a body', () => {
     await end();
     expect([await waiting, ends]).toEqual(['done', ['early']]);
   });
+
+  it('given a chunk that arrives alone before it is read, then it is handed out itself, with what the iterator promises', async () => {
+    const readable = new Readable({ highWaterMark: 4, read: () => undefined });
+    const body = readableBody(readable, { toError: () => new TransportError('reset', ''), finished: () => undefined });
+    const chunks = body[Symbol.asyncIterator]();
+    const [early, late] = [Buffer.from('a'), Buffer.from('b')];
+    readable.push(early);
+    await settle();
+    const first = await chunks.next();
+    expect([first.done, first.value === early]).toEqual([false, true]);
+    const waiting = chunks.next();
+    readable.push(late);
+    const second = await waiting;
+    expect([second.done, second.value === late]).toEqual([false, true]);
+  });
+
+  it('given chunks that were read together, then the count of unread bytes begins again', async () => {
+    const { next, push, readable } = setUp();
+    await push('ab');
+    expect(await next()).toBe('ab');
+    await push('cd');
+    expect(readable.isPaused()).toBe(false);
+    await push('e');
+    await push('f');
+    expect([readable.isPaused(), await next()]).toEqual([true, 'cdef']);
+  });
+
+  it('given a stream that closes without an end or a reason, then that is an unexpected EOF', async () => {
+    const readable = new Readable({ read: () => undefined });
+    const body = readableBody(readable, { toError: () => new TransportError('reset', ''), finished: () => undefined });
+    const waiting = body[Symbol.asyncIterator]().next();
+    readable.destroy();
+    await expect(waiting).rejects.toThrow(new TransportError('eof', 'unexpected EOF'));
+  });
+
+  it('given a stream that fails and then ends short, then the first reason counts, and it is reported once', async () => {
+    const { next, readable, ends } = setUp(new TransportError('eof', 'cut short'));
+    const waiting = next();
+    readable.emit('error', new Error('broken'));
+    expect(await waiting).toBe('broken');
+    readable.push(null);
+    await settle();
+    expect([await next(), ends]).toEqual(['done', ['failed']]);
+  });
+
+  it('given a body that is over, then a second end reports nothing, and chunks that still arrive are dropped', async () => {
+    const { next, push, end, ends, readable } = setUp();
+    await end();
+    await end();
+    await push('abcd');
+    expect([await next(), ends, readable.isPaused()]).toEqual(['done', ['early'], false]);
+  });
 });

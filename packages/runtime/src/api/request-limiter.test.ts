@@ -68,6 +68,58 @@ describe('request limiter', () => {
     expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
   });
 
+  it('given a waiter that is cancelled at the head, then the next one does not wait for its place, and the reason is the cause', async () => {
+    const { clock, left, ask } = setUp(5, 1);
+    const [stop, reason] = [new AbortController(), new Error('enough')];
+    const first = ask('first');
+    await clock.advance(100);
+    const cancelled = rejection(ask('cancelled', 'normal', stop.signal));
+    const next = ask('next');
+    await clock.advance(50);
+    stop.abort(reason);
+    expect(await cancelled).toMatchObject({ cause: reason });
+    expect(clock.pending).toBe(1);
+    await clock.advance(50);
+    await Promise.all([first, next]);
+    expect([left, clock.pending]).toEqual([['first@0', 'next@200'], 0]);
+  });
+
+  it('given a waiter that was served, then its signal has no listener, and its abort moves none of the others', async () => {
+    const { clock, left, ask } = setUp(5, 1);
+    const stop = new AbortController();
+    const all = Promise.all([ask('first'), ask('served', 'normal', stop.signal), ask('last')]);
+    await clock.advance(200);
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
+    stop.abort();
+    await clock.advance(200);
+    await all;
+    expect(left).toEqual(['first@0', 'served@200', 'last@400']);
+  });
+
+  it.each<readonly [Priority, string, number]>([
+    ['normal', 'behind one of its kind', 400],
+    ['low', 'behind one of each kind, which leaves one token to the others', 800],
+  ])(
+    'given a request of %s priority %s, then it is refused at once only if it would miss its deadline',
+    async (priority, _, needsMs) => {
+      for (const ms of [needsMs, needsMs - 1]) {
+        const { clock, limiter, ask } = setUp(5, 2);
+        const before = [ask('taken'), ask('taken'), ask('normal'), ask('low', 'low')];
+        const outcome = rejection(withDeadline(clock, { ms }, async (signal) => limiter.acquire({ priority, signal })));
+        await clock.advance(0);
+        const isRefused = await Promise.race([
+          outcome.then(() => true),
+          Promise.resolve()
+            .then(() => Promise.resolve())
+            .then(() => false),
+        ]);
+        expect([ms, isRefused]).toEqual([ms, ms < needsMs]);
+        await clock.advance(2000);
+        await Promise.all([...before, outcome]);
+      }
+    },
+  );
+
   it('given a signal that is already aborted, then nothing is taken', () => {
     const { limiter } = setUp(5, 1);
     const takeAfter = (reason?: unknown) => () =>
@@ -110,6 +162,34 @@ describe('low priority', () => {
     await clock.advance(60_000);
     const writes = Array.from({ length: 5 }, () => limiter.acquire({ priority: 'normal' }));
     expect(writes).toEqual(Array.from({ length: 5 }, () => undefined));
+  });
+
+  it('given a burst of ten, then five events leave at once, the sixth when six tokens are there, and events keep their order', async () => {
+    const clock = new FakeClock();
+    const limiter = createRequestLimiter(clock, { qps: 5, burst: 10 });
+    const left: number[] = [];
+    const events = Array.from({ length: 7 }, () =>
+      Promise.resolve(limiter.acquire({ priority: 'low' })).then(() => left.push(Math.round(clock.monotonicMs()))),
+    );
+    await clock.advance(400);
+    await Promise.all(events);
+    expect(left).toEqual([0, 0, 0, 0, 0, 200, 400]);
+  });
+
+  it('given an event that waits, then a later event does not leave before it, although there are tokens for one', async () => {
+    const clock = new FakeClock();
+    const limiter = createRequestLimiter(clock, { qps: 5, burst: 2 });
+    const left: string[] = [];
+    const ask = async (name: string, priority: Priority): Promise<void> => {
+      await limiter.acquire({ priority });
+      left.push(`${name}@${Math.round(clock.monotonicMs())}`);
+    };
+    const all = [ask('a', 'low'), ask('b', 'low')];
+    await clock.advance(100);
+    all.push(ask('write', 'normal'), ask('c', 'low'));
+    await clock.advance(1000);
+    await Promise.all(all);
+    expect(left).toEqual(['a@0', 'write@100', 'b@400', 'c@600']);
   });
 
   it('[runtime#42] given events waiting and writes beyond the burst, then the writes go first', async () => {

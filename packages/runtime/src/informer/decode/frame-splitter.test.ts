@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { DecodeError } from './decode-error.ts';
 import { createFrameSplitter } from './frame-splitter.ts';
 
 /** Feeds the bytes in chunks of `size`; frames as text, and what was left at the end. */
@@ -38,8 +39,20 @@ describe('frame splitter', () => {
     expect(split('{"a":1}\n{"b"')).toEqual({ frames: ['{"a":1}'], rest: '{"b"' });
   });
 
+  it('given chunks of any size, then the frames are the same, and one that a chunk holds is a view of it', () => {
+    const text = '{"a":1}\n{"bb":22}\n\n{"c":3}\nrest';
+    for (let size = 1; size <= text.length; size += 1)
+      expect(split(text, size)).toEqual({ frames: ['{"a":1}', '{"bb":22}', '{"c":3}'], rest: 'rest' });
+    const chunk = new TextEncoder().encode('a\nb\n');
+    const splitter = createFrameSplitter(1000);
+    splitter.feed(chunk);
+    expect([splitter.next()?.buffer, splitter.next()?.byteOffset]).toEqual([chunk.buffer, 2]);
+  });
+
   it('given a frame over the limit, then it is refused as soon as it exceeds the limit', () => {
-    expect(() => split('x'.repeat(1001), 100)).toThrow('object to decode was longer than maximum allowed size');
+    expect(() => split('x'.repeat(2000), 100)).toThrow(
+      new DecodeError('object to decode was longer than maximum allowed size', { bytes: 1100 }),
+    );
     expect(() => split(`${'x'.repeat(1001)}\n`)).toThrow('object to decode was longer than maximum allowed size');
     expect(split(`${'x'.repeat(1000)}\n`, 100).frames).toHaveLength(1);
   });

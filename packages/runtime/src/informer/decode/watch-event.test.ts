@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../api/errors.ts';
+import { DecodeError } from './decode-error.ts';
 import { listItemDecoder } from './list-item.ts';
 import { decodeWatchEvent, type WatchEvent } from './watch-event.ts';
 
@@ -44,8 +45,13 @@ describe('watch events', () => {
     ['null', 'null'],
   ])('given %s, then undecodable, with the number of bytes and no content', (_given, text) => {
     const event = decode(text);
-    expect(event.kind === 'undecodable' && event.error.bytes).toBe(text.length);
-    expect(event.kind === 'undecodable' && event.error.message).not.toContain('ADDED');
+    const { error } = event as Extract<WatchEvent, { kind: 'undecodable' }>;
+    expect([event.kind, error.bytes]).toEqual(['undecodable', text.length]);
+    expect(error.message).toMatch(/^unable to decode an event from the watch stream/);
+    expect(error.message).not.toContain('ADDED');
+    expect('cause' in error && String(error.cause)).toBe(
+      text.endsWith('}') || text === 'null' ? false : 'SyntaxError: invalid JSON (26 characters)',
+    );
   });
 
   it.each([
@@ -73,12 +79,18 @@ describe('list items', () => {
     expect(item({ apiVersion: 'v1', kind: 'PersistentVolume', metadata: {} })).toMatchObject({ kind: 'object' });
   });
 
-  it.each([{ apiVersion: 'v2', kind: 'PersistentVolume' }, { kind: 'Other' }, { apiVersion: 'v1', kind: 'Other' }])(
-    '[runtime#93e] given an item that is %o, then the list is refused',
-    (type) => {
-      expect(() => item({ metadata: {}, ...type })).toThrow('the server answered a list with objects of another kind');
-    },
-  );
+  it.each([
+    [{ apiVersion: 'v2', kind: 'PersistentVolume', metadata: {} }, 'v2 PersistentVolume'],
+    [{ metadata: {}, apiVersion: 'v2', kind: 'PersistentVolume' }, 'v2 PersistentVolume'],
+    [{ kind: 'PersistentVolume', metadata: {} }, ' PersistentVolume'],
+    [{ apiVersion: 'v1', metadata: {} }, 'v1 '],
+    [{ kind: 'Other', metadata: {} }, ' Other'],
+    [{ metadata: {}, kind: 'Other' }, 'v1 Other'],
+    [{ apiVersion: 'v1', kind: 'Other', metadata: {} }, 'v1 Other'],
+  ])('[runtime#93e] given an item that is %o, then the list is refused', (object, what) => {
+    const message = `the server answered a list with objects of another kind: ${what}`;
+    expect(() => item(object)).toThrow(new DecodeError(message, { bytes: JSON.stringify(object).length }));
+  });
 
   it.each([1, 2, '\t'])(
     '[runtime#93e] given an item of a built-in type, indented by %j, then kind and apiVersion are stamped all the same',
@@ -96,14 +108,19 @@ describe('list items', () => {
     expect(listItemDecoder(expected)(bytes)).toMatchObject({ object: { size: 9007199254740993n } });
   });
 
-  it('given null, then it is foreign', () => {
-    expect(item(null)).toEqual({ kind: 'foreign', what: 'no object' });
-    expect(item({})).toEqual({ kind: 'foreign', what: 'PersistentVolume without metadata' });
+  it.each([
+    [null, 'no object'],
+    ['text', 'no object'],
+    [[], ' '],
+    [{}, 'PersistentVolume without metadata'],
+  ])('given %j, then it is foreign', (value, what) => {
+    expect(item(value)).toEqual({ kind: 'foreign', what });
   });
 
-  it('given an item that is no JSON, then it throws', () => {
+  it('given an item that is no JSON, then it throws, with the number of bytes and the cause', () => {
+    const cause = new SyntaxError('invalid JSON (50 characters)');
     expect(() => listItemDecoder(expected)(new TextEncoder().encode('{"a":}'))).toThrow(
-      'unable to decode an item of a list',
+      new DecodeError('unable to decode an item of a list', { bytes: 6, cause }),
     );
   });
 });
