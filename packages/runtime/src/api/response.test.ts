@@ -34,12 +34,14 @@ function answer(status: number, headers: Readonly<Record<string, string>>, ...ch
   return { status, headers, body: body(), read };
 }
 
-const odd = (
-  status: number,
-  problem: string,
-  kept: string,
-  more: { type?: string; retryAfterSeconds?: number; cause?: unknown } = {},
-) => {
+interface Odd {
+  /** Default: JSON. */
+  readonly type?: string;
+  readonly retryAfterSeconds?: number;
+  readonly cause?: unknown;
+}
+
+const odd = ([status, problem, kept]: readonly [number, string, string], more: Odd = {}) => {
   const { type = 'application/json', retryAfterSeconds, cause } = more;
   const message = `the server answered GET /api/v1/nodes with ${problem}: HTTP ${status}, ${type}`;
   const details = retryAfterSeconds === undefined ? undefined : { retryAfterSeconds };
@@ -91,19 +93,19 @@ it.each<readonly [string, Answer, ApiError]>([
   [
     'text where JSON is expected',
     answer(200, text, 'ok'),
-    odd(200, 'an unexpected media type', 'ok', { type: 'text/plain' }),
+    odd([200, 'an unexpected media type', 'ok'], { type: 'text/plain' }),
   ],
   [
     'a page of a proxy',
     answer(200, { 'content-type': 'text/html', 'retry-after': '7' }, '<p>'),
-    odd(200, 'an unexpected media type', '<p>', { type: 'text/html', retryAfterSeconds: 7 }),
+    odd([200, 'an unexpected media type', '<p>'], { type: 'text/html', retryAfterSeconds: 7 }),
   ],
   [
     'a body that is too long',
     answer(200, json, '{"a":', '12345678', '}'),
-    odd(200, 'a body of more than 10 bytes', ''),
+    odd([200, 'a body of more than 10 bytes', '']),
   ],
-  ['what is no JSON', answer(200, json, '{'), odd(200, 'a body that is not JSON', '{', { cause })],
+  ['what is no JSON', answer(200, json, '{'), odd([200, 'a body that is not JSON', '{'], { cause })],
   [
     'a refusal in a success',
     answer(200, { ...json, 'retry-after': '3' }, '{"kind":"Status","status":"Failure"}'),
@@ -150,23 +152,23 @@ it.each<readonly [string, Answer, ApiError]>([
     answer(429, { ...json, 'retry-after': '2' }, retried({ retryAfterSeconds: 9 })),
     new ApiError({ status: 429, message: 'wait', details: { retryAfterSeconds: 9 } }),
   ],
-  ['JSON that is no Status', answer(502, json, '{"a":1}'), odd(502, 'an error', '{"a":1}')],
-  ['JSON that is broken', answer(502, json, '{'), odd(502, 'an error', '{')],
+  ['JSON that is no Status', answer(502, json, '{"a":1}'), odd([502, 'an error', '{"a":1}'])],
+  ['JSON that is broken', answer(502, json, '{'), odd([502, 'an error', '{'])],
   [
     'a Status as text',
     answer(500, text, '{"kind":"Status","message":"no"}'),
-    odd(500, 'an error', '{"kind":"Status","message":"no"}', { type: 'text/plain' }),
+    odd([500, 'an error', '{"kind":"Status","message":"no"}'], { type: 'text/plain' }),
   ],
-  ['no content type', answer(500, {}, 'no'), odd(500, 'an error', 'no', { type: 'no content type' })],
+  ['no content type', answer(500, {}, 'no'), odd([500, 'an error', 'no'], { type: 'no content type' })],
   [
     'a long text, of which 2,048 bytes are kept',
     answer(500, text, 'x'.repeat(2000), 'y'.repeat(2000)),
-    odd(500, 'an error', `${'x'.repeat(2000)}${'y'.repeat(48)}`, { type: 'text/plain' }),
+    odd([500, 'an error', `${'x'.repeat(2000)}${'y'.repeat(48)}`], { type: 'text/plain' }),
   ],
   [
     'long JSON that is no Status, of which 2,048 bytes are kept',
     answer(500, json, JSON.stringify('x'.repeat(3000))),
-    odd(500, 'an error', `"${'x'.repeat(2047)}`),
+    odd([500, 'an error', `"${'x'.repeat(2047)}`]),
   ],
 ])('given a refusal with %s, then that is the error', async (_, response, error) => {
   expect(await readError(request, response)).toEqual(error);

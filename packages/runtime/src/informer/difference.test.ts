@@ -73,6 +73,6 @@ it.each([
   ['no versions', of('a', ''), of('a', ''), false],
   ['no metadata', {}, {}, false],
   ['no metadata in one of them', of('a', '1'), {}, false],
-])('given two copies with %s, then they are of one version or not', (_, one, other, isSame) => {
+])('given two copies with %s, then they are of one version or not', (...[, one, other, isSame]) => {
   expect([isSameVersion(one, other), isSameVersion(other, one)]).toEqual([isSame, isSame]);
 });
