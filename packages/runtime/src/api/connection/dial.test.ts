@@ -133,6 +133,7 @@ describe('dials that fail', () => {
   it.each<[string, (wire: ReturnType<typeof setUp>) => void, object]>([
     ['is closed', ({ near }) => near.destroy(), seen('eof', 'connection closed before it was established')],
     ['reports an error', ({ near }) => near.destroy(new Error('odd')), seen('refused', 'odd')],
+    ['reports an error without a text', ({ near }) => near.destroy(new Error('')), seen('refused', '')],
     ['does not connect', ({ clock }) => void clock.advance(30_000), seen('timeout', 'dial tcp api:443: i/o timeout')],
     [
       'connects to a server that does not speak',

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { createTestAuthority, FakeClock, settle } from '../../../testing/index.ts';
 import { asSocket, callsOf, rejectionOf } from '../../../testing/transport-fixture.ts';
 import { parseEndpoint } from './endpoint.ts';
-import { createServerTransport, type ServerTransportOptions } from './server-transport.ts';
+import { createServerTransport, type ServerTransportOptions, type TlsSource } from './server-transport.ts';
 
 const authority = createTestAuthority();
 const certificate = authority.issue({ commonName: 'server', hosts: ['api'] });
@@ -15,6 +15,7 @@ const certificate = authority.issue({ commonName: 'server', hosts: ['api'] });
 interface Wanted extends Partial<Pick<ServerTransportOptions, 'http2'>> {
   readonly endpoint?: string;
   readonly proxy?: string;
+  readonly refresh?: TlsSource['refresh'];
   /** What the server speaks. */
   readonly protocols?: readonly ('h2' | 'http/1.1')[];
   /** What the server sends right behind its part of the handshake. */
@@ -55,7 +56,13 @@ const startServer = ({ protocols = ['h2', 'http/1.1'], behind = '' }: Wanted) =>
 };
 
 const setUp = (wanted: Wanted) => {
-  const { endpoint = 'https://api', proxy, http2 = 'allowed', onSecured = () => undefined } = wanted;
+  const {
+    endpoint = 'https://api',
+    proxy,
+    http2 = 'allowed',
+    onSecured = () => undefined,
+    refresh = () => undefined,
+  } = wanted;
   const clock = new FakeClock();
   const setTimer = clock.timer.bind(clock);
   clock.timer = (ms, fire) => {
@@ -83,7 +90,7 @@ const setUp = (wanted: Wanted) => {
       ...(proxy !== undefined && { proxy: new URL(proxy) }),
       http2,
       health: { readIdleMs: 0, pingTimeoutMs: 0 },
-      tls: { options: () => ({ ca: authority.ca }), refresh: () => undefined },
+      tls: { options: () => ({ ca: authority.ca }), refresh },
     },
   );
   const left = async () => {
@@ -92,6 +99,8 @@ const setUp = (wanted: Wanted) => {
   };
   return { asked: server.asked, transport, sockets, left, ...callsOf(transport) };
 };
+
+const closed = { failure: 'aborted', message: 'the transport is closed' };
 
 describe('the first request', () => {
   const credentials = `Basic ${Buffer.from('u:p').toString('base64')}`;
@@ -119,9 +128,19 @@ describe('the first request', () => {
     const scene = setUp(wanted);
     expect((await scene.get('/x')).status).toBe(200);
     expect([scene.asked, scene.sockets.length]).toEqual([asked, 1]);
-    await scene.transport.close();
-    expect(await scene.left()).toEqual([0, 0]);
+    const closing = scene.transport.close();
+    expect(await rejectionOf(scene.get('/late'))).toMatchObject(closed);
+    await closing;
+    expect([await scene.left(), scene.sockets.length]).toEqual([[0, 0], 1]);
   });
+});
+
+it('given a transport without TLS that is closed while certificates are read, then a request that waits for them fails, and nothing is opened', async () => {
+  const { get, transport, sockets } = setUp({ endpoint: 'http://api', refresh: () => Promise.resolve('same') });
+  const answer = rejectionOf(get('/x'));
+  await transport.close();
+  expect(await answer).toMatchObject(closed);
+  expect(sockets).toEqual([]);
 });
 
 describe.each(['h2', 'http/1.1'] as const)('the end of a handshake with %s', (protocol) => {
@@ -133,7 +152,6 @@ describe.each(['h2', 'http/1.1'] as const)('the end of a handshake with %s', (pr
   });
 
   it('given a transport that is closed in that moment, then the request fails, nothing is left, and nothing is opened any more', async () => {
-    const closed = { failure: 'aborted', message: 'the transport is closed' };
     const late: unknown[] = [];
     const scene = setUp({
       protocols: [protocol],
