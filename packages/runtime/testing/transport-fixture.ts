@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A real transport against a real server on loopback, in virtual time. For the tests of connections. */
 import { connect, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
 import { parseEndpoint } from '../src/api/connection/endpoint.ts';
 import {
@@ -126,6 +127,12 @@ export function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
     (value) => ({ resolved: value }),
     (error: unknown) => error,
   );
+}
+
+/** A stream in memory with what only a TCP socket has, and a connection that is kept needs. */
+export function asSocket(stream: Duplex): Socket {
+  const nothing = (): void => undefined;
+  return Object.assign(stream, { setTimeout: nothing, setKeepAlive: nothing, ref: nothing, unref: nothing }) as never;
 }
 
 export function openWires(server: TestServer): number {

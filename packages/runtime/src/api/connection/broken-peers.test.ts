@@ -141,6 +141,16 @@ describe('a peer that falls silent while the connection is draining', () => {
   });
 });
 
+it('given a client certificate that has changed, then a watch is cut with that reason, and requests use another connection', async () => {
+  const scene = await aScene();
+  const watch = (await scene.get('/watch')).body[Symbol.asyncIterator]();
+  await watch.next();
+  scene.rotation = 'identity';
+  expect(await bodyText(await scene.get('/x'))).toBe('{"connection":1}');
+  const message = 'client certificate rotated, rejecting connection';
+  expect(await rejectionOf(watch.next())).toMatchObject({ failure: 'reset', message });
+});
+
 it('[runtime#181] given any order of what clients and peers do, then close resolves and nothing is left', async () => {
   const actions: Readonly<Record<string, (scene: Scene) => unknown>> = {
     request: ({ begin }) => begin('/hangs'),

@@ -16,6 +16,7 @@ import { rejectionOf } from '../../../testing/transport-fixture.ts';
 import { headersOf } from './connection.ts';
 import { createDial } from './dial.ts';
 import { parseEndpoint } from './endpoint.ts';
+import { toTransportError } from './socket-error.ts';
 import { openTunnel } from './tunnel.ts';
 
 const authority = createTestAuthority();
@@ -80,7 +81,8 @@ describe('where TCP leads', () => {
       near.emit('connect');
       const { socket, protocol } = await dialed;
       expect([socket === near, protocol, clock.pending]).toEqual([true, 'http/1.1', 0]);
-      expect(near.listenerCount('error') + near.listenerCount('close')).toBe(0);
+      // An error is taken until the user of the socket listens.
+      expect([near.listenerCount('error'), near.listenerCount('close')]).toEqual([1, 0]);
       expect(getEventListeners(signal, 'abort')).toEqual([]);
     },
   );
@@ -132,6 +134,7 @@ describe('dials that fail', () => {
   it.each<[string, (wire: ReturnType<typeof setUp>) => void, object]>([
     ['is closed', ({ near }) => near.destroy(), seen('eof', 'connection closed before it was established')],
     ['reports an error', ({ near }) => near.destroy(new Error('odd')), seen('refused', 'odd')],
+    ['reports an error without a text', ({ near }) => near.destroy(new Error('')), seen('refused', '')],
     ['does not connect', ({ clock }) => void clock.advance(30_000), seen('timeout', 'dial tcp api:443: i/o timeout')],
     [
       'connects to a server that does not speak',
@@ -194,6 +197,39 @@ describe('a tunnel', () => {
     stop.abort(new Error('stop'));
     expect(await rejectionOf(opened)).toMatchObject({ message: 'stop' });
     expect([near.destroyed, clock.pending]).toEqual([true, 0]);
+    // A late error of the socket is ignored.
+    near.emit('error', new Error('late'));
+  });
+
+  it('given a socket that breaks before the answer, then there is none', async () => {
+    const { clock, near, opened } = open();
+    await settle();
+    near.destroy(new Error('odd'));
+    expect(await rejectionOf(opened)).toMatchObject({ failure: 'eof', message: 'odd' });
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe('what a socket reports', () => {
+  it.each([
+    ['ECONNREFUSED', 'refused'],
+    ['ETIMEDOUT', 'timeout'],
+    ['ECONNRESET', 'reset'],
+    ['ECONNABORTED', 'reset'],
+    ['EPIPE', 'reset'],
+    ['ENOTFOUND', 'lookup'],
+    ['EAI_AGAIN', 'lookup'],
+    ['EODD', 'eof'],
+  ])(
+    'given an error with the code %s and no text, then its failure is "%s", and its text is the code',
+    (code, failure) => {
+      const error = toTransportError(Object.assign(new Error(''), { code }), 'eof');
+      expect(error).toMatchObject({ failure, message: code });
+    },
+  );
+
+  it('given a text, then that is the message of the error', () => {
+    expect(toTransportError('broken', 'eof')).toMatchObject({ failure: 'eof', message: 'broken' });
   });
 });
 

@@ -91,8 +91,6 @@ function step<S extends Socket>(clock: Clock, socket: S, { event, ms, timeout, o
   return new Promise((resolve, reject) => {
     const fail = (error: unknown): void => {
       release();
-      // Later errors of a socket that is given up are of no interest.
-      socket.on('error', () => undefined);
       socket.destroy();
       reject(toTransportError(error, otherwise));
     };
@@ -107,6 +105,9 @@ function step<S extends Socket>(clock: Clock, socket: S, { event, ms, timeout, o
       alarm.cancel();
       signal.removeEventListener('abort', onAbort);
       socket.off(event, succeed).off('error', fail).off('close', closed);
+      // Later errors of a socket that is given up are of no interest. TLS reports nonsense behind the handshake without closing, and nobody
+      // else listens yet.
+      socket.on('error', () => socket.destroy());
     };
     socket.once(event, succeed).once('error', fail).once('close', closed);
     signal.addEventListener('abort', onAbort);

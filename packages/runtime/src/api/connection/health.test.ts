@@ -31,7 +31,7 @@ describe('healthFromEnvironment', () => {
 });
 
 describe('checkHealth', () => {
-  const setUp = (answers: 'answers' | 'silent') => {
+  const setUp = (answers: 'answers' | 'answers at once' | 'silent', readIdleMs = 30_000) => {
     const clock = new FakeClock();
     const seen: string[] = [];
     const note = (what: string): void => {
@@ -39,11 +39,12 @@ describe('checkHealth', () => {
     };
     const health = checkHealth(
       clock,
-      { readIdleMs: 30_000, pingTimeoutMs: 15_000 },
+      { readIdleMs, pingTimeoutMs: 15_000 },
       {
         ping: (answered) => {
           note('ping');
           if (answers === 'answers') clock.timer(1000, answered);
+          if (answers === 'answers at once') answered();
         },
         lost: () => note('lost'),
       },
@@ -65,12 +66,29 @@ describe('checkHealth', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('given two doubts at once, then one PING is sent, and its answer is for both', async () => {
+  it('given an idle time of 1 ms, then a PING is sent after it', async () => {
+    const { clock, seen } = setUp('silent', 1);
+    await clock.advance(1);
+    expect(seen).toEqual(['ping@0.001']);
+  });
+
+  it('given two doubts at once and one later, then one PING is sent for both and one for the third, and each is answered once', async () => {
     const { clock, seen, health } = setUp('answers');
     const answered: number[] = [];
     for (const n of [1, 2]) health.askNow(() => answered.push(n));
     await clock.advance(1000);
-    expect([seen, answered]).toEqual([['ping@0'], [1, 2]]);
+    expect([seen, answered, health.heardMs()]).toEqual([['ping@0'], [1, 2], 1000]);
+    health.askNow(() => answered.push(3));
+    await clock.advance(1000);
+    expect([seen, answered, health.heardMs()]).toEqual([['ping@0', 'ping@1'], [1, 2, 3], 2000]);
+  });
+
+  it('given a peer that answers while the PING is being sent, when the check ends, then no timer is left', async () => {
+    const { clock, seen, health } = setUp('answers at once');
+    await clock.advance(30_000);
+    expect([seen, clock.pending]).toEqual([['ping@30'], 1]);
+    health[Symbol.dispose]();
+    expect(clock.pending).toBe(0);
   });
 
   it('given received data, then the idle time starts again', async () => {
@@ -87,6 +105,7 @@ describe('checkHealth', () => {
     const { clock, seen, health } = setUp('answers');
     await clock.advance(30_000);
     health[Symbol.dispose]();
+    health.askNow(() => expect.unreachable());
     await clock.advance(100_000);
     expect(seen).toEqual(['ping@30']);
     expect(clock.pending).toBe(0);

@@ -97,9 +97,7 @@ export function checkHealth(clock: Clock, { readIdleMs, pingTimeoutMs }: HealthO
     [Symbol.dispose]: () => {
       ended = true;
       alarm?.cancel();
-      alarm = undefined;
       patience = undefined;
-      awaiting = [];
     },
   };
 }

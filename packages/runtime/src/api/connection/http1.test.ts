@@ -58,7 +58,12 @@ describe('HTTP/1.1', () => {
   describe('given HTTP/1.1 and an open watch, with a server that is replaced by one with HTTP/2', () => {
     const replaced = async () => {
       const [old, next] = await Promise.all([
-        setUp({ protocols: ['http/1.1'], answer: answerWatches }),
+        // Without PINGs, ten minutes can pass at once.
+        setUp({
+          protocols: ['http/1.1'],
+          answer: answerWatches,
+          options: { health: { readIdleMs: 0, pingTimeoutMs: 0 } },
+        }),
         setUp({ answer: answerVersion }),
       ]);
       const watch = (await old.get('/watch')).body[Symbol.asyncIterator]();
@@ -88,6 +93,8 @@ describe('HTTP/1.1', () => {
       await watch.return?.();
       await untilOpen(sockets, 1);
       expect(openWires(server)).toBe(0);
+      await clock.advance(600_000);
+      expect([await versionOf(), await versionOf(), next.server.wires.length]).toEqual(['2.0', '2.0', 1]);
     });
 
     it('[runtime#184a] when the negotiation fails, then requests use the old pool, and the next negotiation comes after ten minutes', async () => {

@@ -47,7 +47,6 @@ export function createHttp2Connection(clock: Clock, socket: Socket, options: Htt
     settings: { enablePush: false, initialWindowSize: streamWindowBytes },
   });
   let lastProcessed = Infinity;
-  let isRetired = false;
   let isDoubtful = false;
   let streams = 0;
   let maxStreams = initialMaxStreams;
@@ -58,12 +57,12 @@ export function createHttp2Connection(clock: Clock, socket: Socket, options: Htt
     session.destroy(reason);
     socket.destroy();
   };
-  const isClosed = (): boolean => isRetired || session.closed || session.destroyed || lastProcessed !== Infinity;
+  /** Node closes a session that is asked to go away. */
+  const isClosed = (): boolean => session.closed || session.destroyed;
   const closeIfDone = (): void => {
     if (isClosed() && streams === 0) cut();
   };
   const retire = (): void => {
-    isRetired = true;
     session.close();
     closeIfDone();
   };

@@ -37,7 +37,7 @@ describe('proxyFromEnvironment', () => {
     { noProxy: 'FD00:0::1', server: 'https://[fd00::1]', direct: 'direct' },
     { noProxy: 'fd00::2, fd00::/129, 10.0.0.0/8', server: 'https://[fd00::1]', direct: 'proxy' },
     { noProxy: '10.0.0.2, 10.0.0.0/33, 10.0.0.0/x, fd00::/8', server: 'https://10.0.0.1', direct: 'proxy' },
-    { noProxy: 'x/8', server: 'https://kubernetes', direct: 'proxy' },
+    { noProxy: 'x/8, 10.0.0.0/8', server: 'https://kubernetes', direct: 'proxy' },
     { noProxy: '', server: 'https://127.example.com', direct: 'proxy' },
     { noProxy: '', server: 'https://127.0.0.2', direct: 'direct' },
     { noProxy: '', server: 'https://localhost', direct: 'direct' },
