@@ -105,8 +105,8 @@ function step<S extends Socket>(clock: Clock, socket: S, { event, ms, timeout, o
       alarm.cancel();
       signal.removeEventListener('abort', onAbort);
       socket.off(event, succeed).off('error', fail).off('close', closed);
-      // Later errors of a socket that is given up are of no interest. TLS reports nonsense behind the handshake without closing, and nobody
-      // else listens yet.
+      // Later errors of a socket that is given up are of no interest. TLS reports nonsense behind the handshake without closing, and there is
+      // no other listener yet.
       socket.on('error', () => socket.destroy());
     };
     socket.once(event, succeed).once('error', fail).once('close', closed);
