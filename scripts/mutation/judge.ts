@@ -44,7 +44,7 @@ const baselineSilentMs = 180_000;
 const mutantSilentMs = 10_000;
 const testTimeoutMs = 2_000;
 /** A mutant's tests after the nearest ones are run until they cost this much. */
-const budgetsMs = { full: 8_000, quick: 1_000 };
+const budgetsMs = { full: 8_000, quick: 3_000 };
 
 export async function findReach(mutationRun: MutationRun, tests: readonly string[]): Promise<Reach> {
   const byTest = new Map<number, TimedTest[]>();
@@ -99,14 +99,14 @@ export function jobFor(id: number, path: string, reach: Reach): Job | undefined 
     return dirname(file).endsWith(dirname(path)) ? 1 : 2 + (reach.ranks.get(file) ?? 0);
   };
   const sorted = [...costs].sort(([a, x], [b, y]) => distance(a) - distance(b) || x - y);
-  const hasOneRank = Math.max(...reach.ranks.values()) === 0;
+  const isThorough = reach.care === 'full' && Math.max(...reach.ranks.values()) > 0;
   const budgetMs = budgetsMs[reach.care];
   let spent = 0;
   const runs: TestRun[] = [];
   for (const [file, ms] of sorted) {
     if (reach.care === 'quick' && ms > budgetMs && runs.length > 0) continue;
     spent += ms;
-    if (spent > budgetMs && runs.length > 0 && distance(file) > (hasOneRank ? 1 : 2)) break;
+    if (spent > budgetMs && runs.length > 0 && distance(file) > (isThorough ? 2 : 1)) break;
     runs.push(reload ? { file } : { file, ids: ids.get(file) ?? [] });
   }
   return { id, reload, runs, ms: Math.min(spent, budgetMs) };
