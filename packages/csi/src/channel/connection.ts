@@ -13,6 +13,7 @@ import type { Clock, Logger } from '@csi-sidecars/runtime';
 import type { CsiAddress } from './address.ts';
 import type { Connection, Dial, DialResult } from './dial.ts';
 import { type Exchange, canceled, failed } from './exchange.ts';
+import { nextReportMs } from '../report-pace.ts';
 
 export type LossPolicy = 'reconnect' | 'end';
 
@@ -58,7 +59,6 @@ export class ConnectError extends Error {
 
 const contextTexts = { deadlineExceeded: 'context deadline exceeded', canceled: 'context canceled' } as const;
 const attemptPeriodMs = 1000;
-const [firstProgressMs, longestProgressMs] = [10_000, 300_000];
 
 /** Resolves with the first connection; rejects when the time limit has passed, with the failure of the last attempt. */
 export async function openConnection(deps: ConnectionDeps, options: ConnectionOptions): Promise<DriverConnection> {
@@ -73,7 +73,7 @@ async function connectFirst({ clock, log, dial }: ConnectionDeps, options: Conne
   const { address, signal } = options;
   const startedMs = clock.monotonicMs();
   const budgetMs = options.connectTimeoutMs > 0 ? options.connectTimeoutMs : Infinity;
-  let nextProgressMs = firstProgressMs;
+  let nextProgressMs = nextReportMs(0);
   for (;;) {
     const attemptMs = clock.monotonicMs();
     const result = await dial(address);
@@ -92,7 +92,7 @@ async function connectFirst({ clock, log, dial }: ConnectionDeps, options: Conne
     const elapsedMs = clock.monotonicMs() - startedMs;
     if (elapsedMs >= budgetMs) throw new ConnectError('deadlineExceeded', `: ${explained(result.reason)}`);
     if (elapsedMs >= nextProgressMs) {
-      nextProgressMs = elapsedMs + Math.min(elapsedMs, longestProgressMs);
+      nextProgressMs = nextReportMs(elapsedMs);
       const forSeconds = Math.round(elapsedMs / 1000);
       log.info(0, 'Still connecting', { address: address.text, forSeconds, reason: explained(result.reason) });
     }

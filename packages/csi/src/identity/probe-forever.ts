@@ -8,6 +8,7 @@ import type { Clock, Logger } from '@csi-sidecars/runtime';
 import type { CsiChannel } from '../channel/channel.ts';
 import { CsiError } from '../csi-error.ts';
 import { probe } from './identity.ts';
+import { nextReportMs } from '../report-pace.ts';
 
 export interface ProbeDeps {
   readonly channel: CsiChannel;
@@ -22,7 +23,6 @@ export interface ProbeOptions {
 }
 
 const tickMs = 1000;
-const [firstPauseMs, longestPauseMs] = [10_000, 300_000];
 
 export async function probeForever({ channel, clock, log }: ProbeDeps, options: ProbeOptions): Promise<void> {
   const startedMs = clock.monotonicMs();
@@ -32,7 +32,7 @@ export async function probeForever({ channel, clock, log }: ProbeDeps, options: 
   const report = (what: string): void => {
     const elapsedMs = clock.monotonicMs() - startedMs;
     if (elapsedMs < dueMs) return;
-    dueMs = Math.max(firstPauseMs, elapsedMs + Math.min(elapsedMs, longestPauseMs));
+    dueMs = nextReportMs(elapsedMs);
     log.info(0, what, { forSeconds: Math.round(elapsedMs / 1000), hint: "the driver's log says why" });
   };
   log.info(0, 'Probing CSI driver for readiness');
