@@ -38,7 +38,7 @@ export interface KindDeps {
   readonly programs: { readonly docker: string; readonly kind: string; readonly helm: string };
   /** A folder for the files of the run. */
   readonly work: string;
-  /** Of the charts. */
+  /** The folder of the charts. */
   readonly charts: string;
   /** The tag of our images. */
   readonly tag: string;
@@ -129,13 +129,20 @@ function kubectl(
   return run(programs.docker, command, objects.length === 0 ? {} : { input });
 }
 
+interface HelmDeps extends Pick<KindDeps, 'run' | 'programs'> {
+  readonly kubeconfig: string;
+}
+
+function helm({ run, programs, kubeconfig }: HelmDeps, args: readonly string[], options?: RunOptions): Promise<string> {
+  return run(programs.helm, [...args, '--timeout', patience, '--kubeconfig', kubeconfig], options);
+}
+
 async function install(deps: KindDeps, kubeconfig: string): Promise<void> {
   const { display } = deps;
   const installed = async (release: string, chart: string, values: Values): Promise<void> => {
     const place = ['--namespace', release === 'demo' ? namespace : 'kube-system', '--create-namespace'];
     const args = ['upgrade', '--install', release, join(deps.charts, chart), ...place, '--values', '-', '--wait'];
-    const options = ['--timeout', patience, '--kubeconfig', kubeconfig];
-    await deps.run(deps.programs.helm, [...args, ...options], { input: JSON.stringify(values) });
+    await helm({ ...deps, kubeconfig }, args, { input: JSON.stringify(values) });
   };
   await display.step(
     'snapshot-controller',
@@ -149,17 +156,7 @@ async function install(deps: KindDeps, kubeconfig: string): Promise<void> {
   );
   await display.step(
     'all of it works',
-    () =>
-      deps.run(deps.programs.helm, [
-        'test',
-        'demo',
-        '--namespace',
-        namespace,
-        '--timeout',
-        patience,
-        '--kubeconfig',
-        kubeconfig,
-      ]),
+    () => helm({ ...deps, kubeconfig }, ['test', 'demo', '--namespace', namespace]),
     () => 'helm test demo: registered, leaders, metrics, a volume',
   );
 }
@@ -237,16 +234,15 @@ async function untilNothingIsLeft(deps: KindDeps): Promise<void> {
   throw new Error(`this is left: ${left.replaceAll('\n', ', ')}`);
 }
 
-async function uninstall({ run, display, programs }: KindDeps, kubeconfig: string): Promise<void> {
-  await display.step(
+async function uninstall(deps: KindDeps, kubeconfig: string): Promise<void> {
+  await deps.display.step(
     'uninstalled',
     async () => {
       for (const [release, from] of [
         ['demo', namespace],
         ['snapshot-controller', 'kube-system'],
       ] as const) {
-        const args = ['uninstall', release, '--namespace', from, '--wait', '--timeout', patience];
-        await run(programs.helm, [...args, '--kubeconfig', kubeconfig]);
+        await helm({ ...deps, kubeconfig }, ['uninstall', release, '--namespace', from, '--wait']);
       }
     },
     () => 'helm uninstall demo, snapshot-controller',

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What `npm run kind` deploys and creates: values of the charts, and the objects of a user. */
 import type { Values } from '../deployment/values.ts';
+import { aClaim, aSnapshot } from '../scenarios/objects.ts';
+import { fromSnapshot } from '../scenarios/snapshots/steps.ts';
+import { untilEnded } from '../workload/user-pods.ts';
 
 /** In front of the names of images that were never pushed. */
 export const imageRegistry = 'localhost/csi-sidecars';
@@ -46,28 +49,13 @@ function hostPath(name: string, path: string): object {
 }
 
 export function claim(name: string, storage: string, snapshot?: string): object {
-  return {
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
-    metadata: { name },
-    spec: {
-      storageClassName: className,
-      accessModes: ['ReadWriteOnce'],
-      resources: { requests: { storage } },
-      ...(snapshot !== undefined && {
-        dataSource: { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: snapshot },
-      }),
-    },
-  };
+  const resources = { requests: { storage } };
+  return aClaim(name, className, { resources, ...(snapshot !== undefined && fromSnapshot(snapshot)) });
 }
 
 export function snapshotOf(name: string, claimName: string): object {
-  return {
-    apiVersion: 'snapshot.storage.k8s.io/v1',
-    kind: 'VolumeSnapshot',
-    metadata: { name },
-    spec: { volumeSnapshotClassName: className, source: { persistentVolumeClaimName: claimName } },
-  };
+  const source = { persistentVolumeClaimName: claimName };
+  return aSnapshot(name, { volumeSnapshotClassName: className, source });
 }
 
 export const writeScript = 'dd if=/dev/urandom of=/data/file bs=1M count=16 conv=fsync status=none';
@@ -75,7 +63,6 @@ export const writeScript = 'dd if=/dev/urandom of=/data/file bs=1M count=16 conv
 /** Ready when its script is through and it has said the checksum of /data/file; then it waits to be ended. */
 export function pod(name: string, claimName: string, script?: string): object {
   const lines = [...(script === undefined ? [] : [script]), 'sha256sum /data/file', 'touch /tmp/done'];
-  const end = ["trap 'exit 0' TERM", 'sleep 100000 & wait'];
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -88,7 +75,7 @@ export function pod(name: string, claimName: string, script?: string): object {
           name: 'main',
           image: driverReference,
           imagePullPolicy: pullPolicy,
-          command: ['/bin/sh', '-ec', [...lines, ...end].join('\n')],
+          command: untilEnded(lines),
           readinessProbe: { exec: { command: ['test', '-e', '/tmp/done'] }, periodSeconds: 1 },
           volumeMounts: [{ name: 'data', mountPath: '/data' }],
         },

@@ -8,6 +8,7 @@ import type {
   StorageClass,
   VolumeAttachment,
 } from '@csi-sidecars/runtime';
+import type { VolumeSnapshot } from '@csi-sidecars/volume';
 
 type Parts<T> = Partial<T>;
 
@@ -79,6 +80,10 @@ export function anAttachment(name: string, { attacher, volumeName, nodeName }: W
 }
 
 /** A pod that only has to be scheduled: only its claim matters. */
+export function aSnapshot(name: string, spec: NonNullable<VolumeSnapshot['spec']>): VolumeSnapshot {
+  return { apiVersion: 'snapshot.storage.k8s.io/v1', kind: 'VolumeSnapshot', metadata: { name }, spec };
+}
+
 export function aPod(name: string, claimName: string, spec: Parts<NonNullable<Pod['spec']>> = {}): Pod {
   return {
     apiVersion: 'v1',

@@ -25,8 +25,6 @@ export function aUserPod({ name, volume, script, as = 'folder', nodeName, more =
     as === 'folder'
       ? { volumeMounts: ['data', ...Object.keys(more)].map((each) => ({ name: each, mountPath: `/${each}` })) }
       : { volumeDevices: [{ name: 'data', devicePath: '/dev/data' }] };
-  // A shell that waits for a child lets signals wait as well; "wait" is interrupted by them.
-  const end = ["trap 'exit 0' TERM", 'sleep 100000 & wait'];
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -41,7 +39,7 @@ export function aUserPod({ name, volume, script, as = 'folder', nodeName, more =
           name: container,
           image: podImage,
           imagePullPolicy: 'Never',
-          command: ['/bin/sh', '-ec', [...script, ...end].join('\n')],
+          command: untilEnded(script),
           securityContext: { readOnlyRootFilesystem: true },
           ...place,
         },
@@ -49,6 +47,12 @@ export function aUserPod({ name, volume, script, as = 'folder', nodeName, more =
       volumes: Object.entries({ data: volume, ...more }).map(([each, source]) => ({ name: each, ...source })),
     },
   };
+}
+
+/** Runs the script, then waits to be ended. */
+export function untilEnded(script: readonly string[]): string[] {
+  // A shell that waits for a child lets signals wait as well; "wait" is interrupted by them.
+  return ['/bin/sh', '-ec', [...script, "trap 'exit 0' TERM", 'sleep 100000 & wait'].join('\n')];
 }
 
 export function claimed(claimName: string): Volume {

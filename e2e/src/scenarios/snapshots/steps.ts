@@ -30,6 +30,7 @@ import {
 import { type CallOf, callsOf } from '../../driver/calls.ts';
 import { installSnapshotApi } from '../../snapshot-api/definitions.ts';
 import { type AnnouncedDriverOptions, doorOf, type ScenarioContext } from '../context.ts';
+import { aSnapshot } from '../objects.ts';
 import { type Bound, createClaim, createClass, untilBound, untilEvent } from '../provisioner/steps.ts';
 
 /** With which both programs retry soon after a failure. */
@@ -120,12 +121,8 @@ export interface WantedSnapshot {
 
 export async function createSnapshot(ctx: ScenarioContext, wanted: WantedSnapshot): Promise<VolumeSnapshot> {
   const { name = 'snap', volumeSnapshotClassName, source = { persistentVolumeClaimName: 'claim' } } = wanted;
-  return await ctx.create(volumeSnapshots, {
-    apiVersion: 'snapshot.storage.k8s.io/v1',
-    kind: 'VolumeSnapshot',
-    metadata: { name },
-    spec: { source, ...(volumeSnapshotClassName !== undefined && { volumeSnapshotClassName }) },
-  });
+  const spec = { source, ...(volumeSnapshotClassName !== undefined && { volumeSnapshotClassName }) };
+  return await ctx.create(volumeSnapshots, aSnapshot(name, spec));
 }
 
 /** The part of a claim's spec that fills its volume from a snapshot. */
