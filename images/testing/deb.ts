@@ -3,7 +3,7 @@
 export function debOf(data: { readonly name: string; readonly content: Uint8Array }): Buffer {
   const members = [
     { name: 'debian-binary', content: Buffer.from('2.0\n') },
-    // Of an odd length: the next member begins behind a byte of padding.
+    // Its length is odd, so the next member begins behind a byte of padding.
     { name: 'control.tar.xz', content: Buffer.from('not read') },
     { name: 'other', content: Buffer.from('odd') },
     data,

@@ -7,7 +7,10 @@ export interface Digests {
   readonly sha256: string;
 }
 
+export function sha256Of(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
 export function digestsOf(content: Uint8Array): Digests {
-  const hex = (algorithm: string): string => createHash(algorithm).update(content).digest('hex');
-  return { sha1: hex('sha1'), sha256: hex('sha256') };
+  return { sha1: createHash('sha1').update(content).digest('hex'), sha256: sha256Of(content) };
 }

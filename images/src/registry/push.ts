@@ -9,7 +9,7 @@ import { patiently, refusal, type Asker, type RegistryAnswer, type RegistryClien
 export interface PushedImage {
   readonly name: string;
   readonly tags: readonly string[];
-  /** Of its index. */
+  /** The digest of its index. */
   readonly digest: Digest;
 }
 

@@ -6,7 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheFolder } from '../../../scripts/cache-folder.ts';
-import { digestOf } from '../oci/layout.ts';
+import { sha256Of } from '../content/digests.ts';
 import type { TarEntry } from '../oci/tar.ts';
 import { newestByApt, type Offered } from './apt.ts';
 import { filesOfDeb } from './deb.ts';
@@ -48,7 +48,7 @@ export async function debianPackages(
   const packages: [string, DebianPackage][] = [];
   for (const pin of deps.pins.debian.packages) {
     const { version, content } = await contentOf(pin, platform, deps);
-    const [sha256, entries] = [checksum(content), await filesOfDeb(content)];
+    const [sha256, entries] = [sha256Of(content), await filesOfDeb(content)];
     packages.push([pin.name, { name: pin.name, version, sha256, entries }]);
   }
   return new Map(packages);
@@ -62,7 +62,7 @@ async function contentOf(pin: DebianPin, platform: PlatformName, deps: DebianDep
   const folder = join(cacheFolder(deps.env), 'images', 'debian');
   const path = join(folder, `${wanted}.deb`);
   const cached = existsSync(path) ? readFileSync(path) : undefined;
-  if (cached !== undefined && checksum(cached) === wanted) return { version, content: cached };
+  if (cached !== undefined && sha256Of(cached) === wanted) return { version, content: cached };
   const standIns = join(folder, `instead-of-${wanted}`);
   const [standIn] =
     deps.pinned === 'preferred' && existsSync(standIns)
@@ -77,7 +77,7 @@ async function contentOf(pin: DebianPin, platform: PlatformName, deps: DebianDep
   for (const address of addressesOf(pin, platform, deps.archives)) {
     const found = await download(address);
     if (typeof found === 'string') reasons.push(`${address}: ${found}`);
-    else if (checksum(found) !== wanted) reasons.push(`${address}: its checksum is not ${wanted}, which is pinned`);
+    else if (sha256Of(found) !== wanted) reasons.push(`${address}: its checksum is not ${wanted}, which is pinned`);
     else {
       writeWhole(path, found);
       return { version, content: found };
@@ -88,7 +88,7 @@ async function contentOf(pin: DebianPin, platform: PlatformName, deps: DebianDep
     reasons.push(`apt: ${error instanceof Error ? error.message.trim() : String(error)}`);
     return undefined;
   });
-  if (offered !== undefined && checksum(offered.content) === wanted) {
+  if (offered !== undefined && sha256Of(offered.content) === wanted) {
     writeWhole(path, offered.content);
     return { version, content: offered.content };
   }
@@ -97,7 +97,7 @@ async function contentOf(pin: DebianPin, platform: PlatformName, deps: DebianDep
     return warned(pin, offered, deps);
   }
   if (offered !== undefined) {
-    reasons.push(`apt: it offers ${offered.version} with the checksum ${checksum(offered.content)}`);
+    reasons.push(`apt: it offers ${offered.version} with the checksum ${sha256Of(offered.content)}`);
   }
   const advice = 'If Debian has replaced it, `npm run images -- --update-pins` on a Debian machine renews the pins.';
   throw new Error([`${what} could not be downloaded:`, ...reasons.map((reason) => `  ${reason}`), advice].join('\n'));
@@ -135,8 +135,4 @@ async function download(address: string): Promise<Buffer | string> {
     const { message, cause } = error as Error;
     return cause instanceof Error && cause.message !== '' ? cause.message : message;
   }
-}
-
-function checksum(content: Uint8Array): string {
-  return digestOf(content).replace('sha256:', '');
 }

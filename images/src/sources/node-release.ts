@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { cacheFolder, type Environment } from '../../../scripts/cache-folder.ts';
-import { digestOf } from '../oci/layout.ts';
+import { sha256Of } from '../content/digests.ts';
 import { npmPackage } from './npm-package.ts';
 import type { Pins, PlatformName } from './pins.ts';
 
@@ -30,7 +30,7 @@ export async function nodeRelease(platform: PlatformName, { env, pins, report }:
     for (const [path, content] of files) writeWhole(join(folder, path), content);
   }
   const release = { binary: readFileSync(paths.binary), license: readFileSync(paths.license) };
-  const found = digestOf(release.binary).replace('sha256:', '');
+  const found = sha256Of(release.binary);
   if (found !== sha256) {
     throw new Error(`${paths.binary} has the checksum ${found}, and not ${sha256}, which is pinned for ${platform}`);
   }

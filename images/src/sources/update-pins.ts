@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Renews pins.json: the Node.js that package-lock.json names, and what Debian offers now. The difference is for people to read. */
 import type { Environment } from '../../../scripts/cache-folder.ts';
-import { digestsOf, type Digests } from '../content/digests.ts';
+import { digestsOf, sha256Of, type Digests } from '../content/digests.ts';
 import { newestByApt } from './apt.ts';
 import { npmPackage } from './npm-package.ts';
 import { platformNames, readPins, writePins, type DebianPin, type PlatformName } from './pins.ts';
@@ -20,7 +20,7 @@ export async function updatePins({ env, report }: UpdateDeps): Promise<void> {
     const { package: name } = before.node.platforms[platform];
     report(`images: reading ${name}@${version}`);
     const files = await npmPackage(`${name}@${version}`, (path) => path === 'bin/node');
-    return { package: name, sha256: digestsOf(files.get('bin/node')!).sha256 };
+    return { package: name, sha256: sha256Of(files.get('bin/node')!) };
   });
   const packages: DebianPin[] = [];
   for (const { name } of before.debian.packages) {
