@@ -167,7 +167,7 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     hasSynced: () => hasSynced,
     addIndexers(added) {
       store.addIndexers(added);
-      // A first content that is being collected becomes the store.
+      // A first content becomes the store; a later one is merged into it, and has indexes that are not used.
       collecting.addIndexers(added);
     },
     remember(object) {

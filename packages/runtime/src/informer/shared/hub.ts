@@ -197,6 +197,6 @@ function collectionId(options: InformerOptions<KubeObject>): string {
 
 /** 0 stands for none. */
 function shortest(periodsMs: readonly number[]): number {
-  const some = periodsMs.filter((ms) => ms !== 0);
+  const some = periodsMs.filter((ms) => ms > 0);
   return some.length === 0 ? 0 : Math.min(...some);
 }
