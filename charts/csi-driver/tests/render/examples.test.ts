@@ -33,7 +33,7 @@ async function rendered(name: string): Promise<readonly Manifest[]> {
 }
 
 interface Needs {
-  /** Of the host, beside kubelet's folders and `/dev`. */
+  /** Folders of the host, beside those of kubelet and `/dev`. */
   readonly hostPaths?: readonly string[];
   readonly hostNetwork?: true;
   /** Containers that write into their root, as their makers deploy them. */

@@ -160,7 +160,7 @@ describe('routes', () => {
     expect((await ask(port, '/healthz/leader-election')).status).toBe(200);
   });
 
-  it('given a client that accepts gzip, then an answer from 1,024 bytes on is compressed, and caches are told so', async () => {
+  it('given a client that accepts gzip, then an answer from 1,024 bytes on is compressed, and its header Vary names the encoding', async () => {
     const large = `${'metric 1\n'.repeat(113)}metric\n`;
     const { port } = await serve([
       { path: '/large', handler: () => ({ status: 200, headers: { 'x-page': 'large' }, body: large }) },

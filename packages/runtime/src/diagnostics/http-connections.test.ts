@@ -224,7 +224,7 @@ it('[runtime#213] given clients that are silent, send half a request, or read no
   await until(() => served.answers().length === 1);
 });
 
-it('[runtime#210] given a request with an expectation that nobody knows, then it is served as any other', async () => {
+it('[runtime#210] given a request with an unknown expectation, then it is served as any other', async () => {
   const { port } = await accepting({}, async ({ send }) => send(answer('served')));
   const client = open(port, 'GET / HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\n\r\n');
   await until(() => client.answers().length > 0);

@@ -27,7 +27,7 @@ it('given two who wait, when the condition holds and is checked again, then both
   expect([answers, getEventListeners(stop.signal, 'abort')]).toEqual([[true, true], []]);
 });
 
-it('given a condition that holds, then nobody waits, also when the gate is closed or the signal has aborted', async () => {
+it('given a condition that holds, then no caller waits, also when the gate is closed or the signal has aborted', async () => {
   const { facts, stop, gate, answers, wait } = setUp();
   facts.open = true;
   wait();

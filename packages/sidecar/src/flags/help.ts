@@ -53,7 +53,7 @@ function zeroOf({ defaultValue, type }: Flag<unknown>): string {
 
 /**
  * The message stands first, as with Go, and last, because kubelet shows the last lines of a dead container. In between stands what helps
- * with this mistake, and not the list of all flags, behind which nobody would find it.
+ * with this mistake, and not the list of all flags, which would bury it.
  */
 export function mistakeLines(program: string, flags: Flags, mistake: Mistake): readonly string[] {
   const { message, flag: name, unknown } = mistake;

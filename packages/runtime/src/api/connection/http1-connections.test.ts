@@ -236,7 +236,7 @@ describe('a pool that begins with a connection', () => {
   });
 
   it.each(['retire', 'destroy'] as const)(
-    'given no request, when the pool is told to %s, then it is closed',
+    'given no request, when %s is called on the pool, then it is closed',
     async (end) => {
       const { pool, state } = setUp({ negotiated: true });
       void pool[end](new Error('the pool is gone'));

@@ -117,7 +117,7 @@ describe('a stream that ends before its answer', () => {
     const { stream, answer, since, listeners } = setUp(wanted);
     stream.destroy(new Error('broken'));
     expect(await rejectionOf(answer)).toMatchObject(error);
-    // Of a stream without an id, the error and the end say so.
+    // The error and the end of a stream without an id both report 'exhausted'.
     const reported = await since();
     expect(reported.filter((what, index) => reported.indexOf(what) === index)).toEqual([
       ...begun,
