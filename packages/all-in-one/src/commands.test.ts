@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+import { fakeHost } from '@csi-sidecars/sidecar/testing';
+import { expect, it } from 'vitest';
+import { type Commands, ofCommand, runCommand } from './commands.ts';
+
+/** The exit code, what ran with which command line, and the output. */
+async function run(...args: readonly string[]) {
+  const { lifecycle, ...host } = fakeHost({ args });
+  const started: unknown[] = [];
+  let isFlushed = false;
+  const note =
+    (name: string): Commands['all'] =>
+    async (deps) => {
+      // Everything else is handed on.
+      expect(deps).toEqual({ lifecycle, host: { ...whole, args: deps.host.args, argv0: deps.host.argv0 } });
+      started.push(name, deps.host.argv0, deps.host.args);
+      return 7;
+    };
+  const whole = {
+    ...host,
+    openStderr: (notice: (count: number) => string) => ({
+      ...host.openStderr(notice),
+      flush: async () => {
+        isFlushed = host.logged() !== '';
+      },
+    }),
+  };
+  const commands = { all: note('all'), leftovers: note('leftovers'), 'chart-test': note('chart-test') };
+  const code = await runCommand({ host: whole, lifecycle }, commands);
+  return { code, started, logged: host.logged(), isFlushed };
+}
+
+it.each([
+  { args: [], started: ['all', '/program', []] },
+  { args: [''], started: ['all', '/program', ['']] },
+  { args: ['--controllers=a', 'all'], started: ['all', '/program', ['--controllers=a', 'all']] },
+  { args: ['all', '--controllers=a', '-h'], started: ['all', '/program', ['--controllers=a', '-h']] },
+  { args: ['leftovers', '--a', '--b'], started: ['leftovers', '/program leftovers', ['--a', '--b']] },
+  { args: ['chart-test', '--a', '--b'], started: ['chart-test', '/program chart-test', ['--a', '--b']] },
+])('given the arguments $args, then this runs with these arguments: $started', async ({ args, started }) => {
+  expect(await run(...args)).toEqual({ code: 7, started, logged: '', isFlushed: false });
+});
+
+const usage = `Usage of /program:
+  [all] --controllers=... [flags]
+    \tthe controllers of a driver: /program --help
+  node [flags]
+    \tcsi-node-driver-registrar and livenessprobe, --csi-address and other flags: /program node --help
+  leftovers [flags]
+    \twhat a csi-provisioner left in the API, and its removal: /program leftovers --help
+  chart-test [flags]
+    \tthe test hook of the chart csi-driver: /program chart-test --help
+`;
+
+it.each([
+  { command: 'both', code: 2, message: 'unknown command: both\n' },
+  { command: 'help', code: 0, message: '' },
+])(
+  'given the command $command, then nothing runs, the commands are listed on stderr, and the exit code is $code',
+  async ({ command, code, message }) => {
+    const ended = await run(command, '--help');
+    expect(ended).toEqual({ code, started: [], logged: `${message}${usage}${message}`, isFlushed: true });
+  },
+);
+
+it('given the host of the command node, then it sees the arguments after its name, and is called by both names', () => {
+  const host = fakeHost({ args: ['node', '--a', '--b'] });
+  expect(ofCommand(host, 'node')).toEqual({ ...host, args: ['--a', '--b'], argv0: '/program node' });
+});
