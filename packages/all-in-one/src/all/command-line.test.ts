@@ -35,15 +35,15 @@ describe('values', () => {
   });
 
   it('given a flag of any program, then a value that is given by its prefixed name arrives there and nowhere else', () => {
+    const valuesOfAll = (args: readonly string[]) => controllerNames.map((name) => [name, parsed(args)(name)] as const);
+    const before = new Map(valuesOfAll([]));
     for (const program of controllerNames) {
       for (const [flag, { type, defaultValue }] of Object.entries(programs[program].flags)) {
         if (isProcessFlag(program, flag)) continue;
         const text = { '': String(defaultValue !== true), duration: '77s', string: 'x' }[type] ?? '77';
-        const before = parsed([]);
-        const after = parsed([`--${program}-${flag}=${text}`]);
-        const changed = controllerNames.flatMap((name) =>
+        const changed = valuesOfAll([`--${program}-${flag}=${text}`]).flatMap(([name, after]) =>
           Object.keys(programs[name].flags)
-            .filter((each) => before(name)[each] !== after(name)[each])
+            .filter((each) => before.get(name)?.[each] !== after[each])
             .map((each) => `${name} ${each}`),
         );
         const followers = flag === 'timeout' && program === 'resizer' ? ['resize-timeout', 'modify-timeout'] : [];
@@ -109,6 +109,17 @@ describe('values', () => {
     if (result.kind !== 'parsed') throw new Error(result.kind);
     const { values, given } = valuesOf('resizer', result.values, result.given);
     expect([values['resize-timeout'], given.has('timeout')]).toEqual([seconds * 1000, false]);
+  });
+
+  it.each([
+    ['default-fstype', 'xfs', 'xfs', ['attacher', 'provisioner']],
+    ['kube-api-burst', '7', 7, ['attacher', 'provisioner', 'resizer', 'snapshotter']],
+    ['kube-api-qps', '7', 7, ['attacher', 'provisioner', 'resizer', 'snapshotter']],
+    ['retry-interval-max', '7s', 7_000, ['attacher', 'provisioner', 'resizer', 'snapshotter']],
+    ['retry-interval-start', '7s', 7_000, ['attacher', 'provisioner', 'resizer', 'snapshotter']],
+  ] as const)('given --%s=%s, then the value %s arrives at %j', (...row) => {
+    const [flag, text, value, owners] = row;
+    expect(all([`--${flag}=${text}`], flag)).toEqual(Object.fromEntries(owners.map((name) => [name, value])));
   });
 
   it('given --resync, then it is the default of all that resync, each under its own name', () => {

@@ -64,11 +64,11 @@ export function isProcessFlag(program: ControllerName, flag: string): boolean {
 }
 
 function ownersOf(flag: string): readonly ControllerName[] {
-  return controllerNames.filter((name) => Object.hasOwn(programs[name].flags, flag) && !isProcessFlag(name, flag));
+  return controllerNames.filter((name) => Object.hasOwn(programs[name].flags, flag));
 }
 
 /** The names on the command line from which a program's flag gets its value, the strongest first. */
-export function namesOf(program: ControllerName, flag: string): readonly string[] {
+export function namesOf(program: ControllerName, flag: string): readonly [string, ...string[]] {
   if (isProcessFlag(program, flag)) return [flag];
   const prefixed = `${program}-${flag}`;
   const alias = aliases[prefixed];
@@ -76,7 +76,7 @@ export function namesOf(program: ControllerName, flag: string): readonly string[
   const shared = Object.entries(defaultsForAll).flatMap(([name, others]) =>
     (others[program] ?? name) === flag ? [name] : [],
   );
-  const alone = ownersOf(flag).length === 1 && !processFlags.has(flag) ? [flag] : [];
+  const alone = ownersOf(flag).length === 1 ? [flag] : [];
   return [
     prefixed,
     ...(alias === undefined ? [] : [alias]),
@@ -109,13 +109,14 @@ export function valuesOf(
     own[name] = from === undefined ? flag.defaultValue : values[from];
     if (from !== undefined && !onlyFallbacks.has(name)) found.add(name);
   }
-  return { values: own, given: found, nameOf: (flag) => source(flag) ?? namesOf(program, flag)[0] ?? flag };
+  return { values: own, given: found, nameOf: (flag) => source(flag) ?? namesOf(program, flag)[0] };
 }
 
 /** Flags of controllers that were given by their prefixed names. */
 export function prefixedFlagsOf(program: ControllerName, given: ReadonlySet<string>): readonly string[] {
   return [...given].filter((name) => {
-    const flag = name.startsWith(`${program}-`) ? name.slice(program.length + 1) : '';
+    if (!name.startsWith(`${program}-`)) return false;
+    const flag = name.slice(program.length + 1);
     return Object.hasOwn(programs[program].flags, flag) || aliases[`${program}-worker-threads`] === name;
   });
 }
@@ -133,8 +134,8 @@ function deriveFlags(): Flags {
     for (const [name, flag] of Object.entries(programs[program].flags)) {
       const prefixed = `${program}-${name}`;
       if (isProcessFlag(program, name)) {
-        // The wording of the programs with controllers, which have all of them.
-        if (isSidecar(program) || flags[name] === undefined) flags[name] ??= flag;
+        // The wording of the first program, which talks to the API server, and so has all of them.
+        flags[name] ??= flag;
         flags[prefixed] ??= refused(flag, `the process has one: use --${name}`);
         continue;
       }
@@ -145,9 +146,10 @@ function deriveFlags(): Flags {
       if (processFlags.has(name)) continue;
       const owners = ownersOf(name);
       if (owners.length === 1) flags[name] ??= rare(own);
-      else if (!Object.hasOwn(defaultsForAll, name)) flags[name] ??= refusedAmong(flag, name, owners);
+      else flags[name] ??= refusedAmong(flag, name, owners);
     }
   }
+  // They take the places of names that are refused above.
   for (const [name, others] of Object.entries(defaultsForAll)) flags[name] = defaultFor(name, others);
   return { ...flags, ...ownFlags, 'feature-gates': gatesFlag(allGates) };
 }
@@ -156,7 +158,7 @@ function deriveFlags(): Flags {
 function describedAsHere(program: ControllerName, name: string, flag: Flag<unknown>): Flag<unknown> {
   const other = fallbacks[program]?.[name];
   if (other === undefined) return flag;
-  const [what = ''] = flag.usage.split(';');
+  const what = flag.usage.split(';')[0]!;
   return { ...flag, usage: `${what}. Default: --${program}-${other}, else --${other}.` };
 }
 

@@ -20,7 +20,7 @@ export interface States {
 
 export function createStates(controllers: readonly string[], metrics: Metrics): States {
   const states = new Map<string, ControllerState>(controllers.map((name) => [name, 'starting']));
-  const electors = new Map<string, LeaderElector>();
+  const electors = new Map<string, LeaderElector | undefined>();
   metrics.gauge({
     name: 'csi_sidecars_controller_state',
     help: 'The state of a controller: 1 for the state that it is in, 0 for all others.',
@@ -43,10 +43,7 @@ export function createStates(controllers: readonly string[], metrics: Metrics): 
     of: (controller) => states.get(controller) ?? 'stopped',
     set: (controller, state) => void states.set(controller, state),
     countRestart: (controller) => restarts.inc({ controller }),
-    setElector: (controller, elector) => {
-      if (elector === undefined) electors.delete(controller);
-      else electors.set(controller, elector);
-    },
+    setElector: (controller, elector) => void electors.set(controller, elector),
     isHealthy: (controller) => electors.get(controller)?.isHealthy ?? true,
     running: new Set(),
   };
