@@ -57,6 +57,8 @@ it('given a driver without a name, then it is asked again after pauses that doub
     });
     if (times === pauses.length - 1) name = 'a.example.com';
     await until(() => clock.pending > 0);
+    for (let turn = 0; turn < 20; turn += 1) await settle();
+    expect(asked).toHaveLength(times + 1);
     listening.add(getEventListeners(stopping.signal, 'abort').length);
     await clock.advance(pause * 1_000 - 1);
     await settle();

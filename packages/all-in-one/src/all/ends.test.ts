@@ -68,7 +68,7 @@ it('given limits of requests, then each controller has its own, and the leases h
     return {
       ...api,
       clientWith: (limits) => {
-        asked.push({ ...limits, logger: undefined });
+        asked.push({ ...limits, logger: 'info' in limits.logger });
         return api.clientWith(limits);
       },
     };
@@ -86,10 +86,10 @@ it('given limits of requests, then each controller has its own, and the leases h
   host.stop();
   expect(await code).toBe(0);
   expect(asked).toEqual([
-    { component: 'leader-election', counted: false, qps: 10, burst: 20 },
-    { component: 'attacher', counted: false, qps: 7, burst: 10 },
-    { component: 'resizer', counted: true, qps: 5, burst: 10 },
-    { component: 'attacher', counted: false, qps: 1, burst: 2 },
+    { logger: true, component: 'leader-election', counted: false, qps: 10, burst: 20 },
+    { logger: true, component: 'attacher', counted: false, qps: 7, burst: 10 },
+    { logger: true, component: 'resizer', counted: true, qps: 5, burst: 10 },
+    { logger: true, component: 'attacher', counted: false, qps: 1, burst: 2 },
   ]);
   await driver[Symbol.asyncDispose]();
 });

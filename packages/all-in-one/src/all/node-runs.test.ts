@@ -115,6 +115,7 @@ it.each([
     await until(async () => (await program.ask(ofLivenessprobe)) === '200 ok');
     await until(async () => (await program.ask(ofRegistrar)) === '200 ok');
     expect(await program.ask(port)).toMatch(/^404/);
+    expect(await program.ask(port, '/healthz/node-driver-registrar')).toMatch(/^404/);
     expect(await program.ask(port, '/metrics')).toContain('csi_sidecars_controller_state');
     const arguments_ = ['200 /program', ...program.host.args].join('\0');
     expect(await program.ask(ofRegistrar, '/debug/pprof/cmdline')).toBe(arguments_);

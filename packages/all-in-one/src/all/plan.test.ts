@@ -4,13 +4,14 @@ import { parseFlags } from '@csi-sidecars/sidecar';
 import { expect, it } from 'vitest';
 import { type AllValues, planOf, readControllers, type StartedAll } from './plan.ts';
 import { allProgram } from './program.ts';
+import { sidecars } from './sidecars.ts';
 
 /** The plan for a command line, and the log. */
-function planned(args: readonly string[]) {
+function planned(args: readonly string[], programs = sidecars) {
   const parsed = parseFlags<AllValues>(allProgram.flags, allProgram.syntax, args);
   if (parsed.kind !== 'parsed') throw new Error(parsed.kind);
   const log = recordingLogger();
-  return { plan: planOf({ ...parsed, log } as unknown as StartedAll), log };
+  return { plan: planOf({ ...parsed, log } as unknown as StartedAll, programs), log };
 }
 
 function refusalOf(args: readonly string[]): unknown {
@@ -23,7 +24,9 @@ function refusalOf(args: readonly string[]): unknown {
 }
 
 it('given one name that does not exist, then it is refused', () => {
-  expect(() => readControllers('zebra')).toThrow('unknown controllers: zebra, valid values are: attacher, ');
+  expect(() => readControllers('zebra')).toThrow(
+    /^unknown controllers: zebra, valid values are: attacher, .*, resizer, snapshotter$/,
+  );
 });
 
 it('given a command line in the form of Go, then it is planned', () => {
@@ -51,6 +54,14 @@ it('given flags of controllers that are not enabled, then these are not planned,
   ]);
   // Without a prefix it belongs to none of those that run.
   expect(refusalOf(['--controllers=attacher', '--workers=0'])).toBe(undefined);
+});
+
+it('given a refusal of a program, then it names the flags of the program as they were given, and other words as they are', () => {
+  const refused = () => '--timeout and --worker-threads need --something-else';
+  const programs = { ...sidecars, attacher: { ...sidecars.attacher, refused } };
+  expect(() => planned(['--controllers=attacher', '--timeout=1s'], programs)).toThrow(
+    /^--timeout and --attacher-worker-threads need --something-else$/,
+  );
 });
 
 it.each([

@@ -172,6 +172,6 @@ function driverOptions({ plan, host, started }: Running): DriverOptions {
 function whenAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
+    signal.addEventListener('abort', () => resolve());
   });
 }

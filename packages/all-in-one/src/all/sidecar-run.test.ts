@@ -17,12 +17,19 @@ interface Options {
   readonly run?: (signal: AbortSignal, client: ApiClient) => Promise<void>;
   readonly prepare?: () => Promise<void>;
   readonly election?: object;
+  /** Default: it has never led. */
+  readonly history?: { readonly hasLed: boolean };
 }
 
 const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
-async function started({ run = whenAborted, prepare = () => Promise.resolve(), election = {} }: Options = {}) {
+async function started({
+  run = whenAborted,
+  prepare = () => Promise.resolve(),
+  election = {},
+  history = { hasLed: false },
+}: Options = {}) {
   const host = fakeHost();
   const log = recordingLogger();
   const metrics = recordingMetrics();
@@ -43,6 +50,7 @@ async function started({ run = whenAborted, prepare = () => Promise.resolve(), e
   let context: AnyContext | undefined;
   const opened: unknown[] = [];
   let elector: unknown;
+  const clients: unknown[] = [];
   const planned: unknown = {
     name,
     values,
@@ -56,12 +64,15 @@ async function started({ run = whenAborted, prepare = () => Promise.resolve(), e
         await prepare();
         return {
           lockName: 'lock',
-          assemble: ({ client: own }: { readonly client: ApiClient }) => ({
-            run: (signal: AbortSignal) => {
-              note('run');
-              return run(signal, own);
-            },
-          }),
+          assemble: ({ client: own }: { readonly client: ApiClient }) => {
+            clients.push(own);
+            return {
+              run: (signal: AbortSignal) => {
+                note('run');
+                return run(signal, own);
+              },
+            };
+          },
         };
       },
     },
@@ -94,7 +105,7 @@ async function started({ run = whenAborted, prepare = () => Promise.resolve(), e
         note(`elector of ${controller} ${found === undefined ? 'removed' : 'set'}`);
       },
     },
-    history: { hasLed: false },
+    history,
   } as unknown as SidecarParts;
   const shared = {
     session: {
@@ -117,7 +128,7 @@ async function started({ run = whenAborted, prepare = () => Promise.resolve(), e
     discovery: (own: ApiClient) => ({ ...own, isShared: true }),
   } as unknown as SharedParts;
   const end = runSidecarOnce(parts, shared, stopping.signal);
-  const observed = { log, metrics, states, visited, events, opened, elector: () => elector };
+  const observed = { log, metrics, states, visited, events, opened, clients, elector: () => elector };
   const around = { host, lost, stopping, session, driver, values, given, parts };
   return { ...observed, ...around, context: () => context!, end };
 }
@@ -134,6 +145,8 @@ it('given a run without an election, then it is prepared, announced, awaited by 
     'run while working',
   ]);
   expect(run.opened).toEqual([[run.log, run.driver]]);
+  // To learn what it watches, and to work.
+  expect(run.clients).toEqual([run.parts.client, expect.objectContaining({ delete: expect.any(Function) })]);
   const { client, withLimit, metrics, ...others } = run.context();
   expect(others).toEqual({
     clock: run.host.clock,
@@ -246,6 +259,30 @@ it('given an election, then the controller stands by until it leads, and its his
   run.session.abort(new OrderlyStop());
   expect(await run.end).toEqual({ kind: 'stopped' });
 });
+
+it.each([
+  [false, 'at once'],
+  [true, 'when it has run out'],
+] as const)(
+  'given a lease in the name of this process, when its controller has led before: %s, then it leads %s',
+  async (hasLed, when) => {
+    const held = Promise.withResolvers<void>();
+    const election = { 'leader-election': true };
+    const run = await started({ election, history: { hasLed }, prepare: () => held.promise });
+    const renewTime = new Date(run.host.clock.nowMs()).toISOString().replace('Z', '000Z');
+    run.host.server.seed({
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { namespace: 'ns', name: 'lock' },
+      spec: { holderIdentity: 'pod-1', leaseDurationSeconds: 15, acquireTime: renewTime, renewTime },
+    });
+    held.resolve();
+    for (let turn = 0; turn < 20; turn += 1) await settle();
+    expect(run.states.of(name)).toBe(when === 'at once' ? 'working' : 'standby');
+    await run.host.clock.advance(25_000);
+    await until(() => run.states.of(name) === 'working');
+  },
+);
 
 it('given settings of an election that cannot work, then the command line is refused', async () => {
   const run = await started({ election: { 'leader-election': true, 'leader-election-lease-duration': 1_000 } });

@@ -10,7 +10,7 @@ const name = 'resizer';
 const failed = (error: unknown): RunEnd => ({ kind: 'failed', error });
 
 /** Runs end as listed, one after the other; the last one does not end. */
-function supervised(ends: readonly RunEnd[], { onFailure = 'restart', lastedMs = 0 } = {}) {
+function supervised(ends: readonly RunEnd[], { onFailure = 'restart', lastingMs = [] as readonly number[] } = {}) {
   const clock = new FakeClock();
   const log = recordingLogger();
   const metrics = recordingMetrics();
@@ -24,6 +24,7 @@ function supervised(ends: readonly RunEnd[], { onFailure = 'restart', lastedMs =
     startsMs.push(clock.monotonicMs());
     const end = ends[startsMs.length - 1];
     if (end === undefined) return await new Promise(() => undefined);
+    const lastedMs = lastingMs[startsMs.length - 1] ?? 0;
     if (lastedMs > 0) await clock.sleep(lastedMs, new AbortController().signal);
     return end;
   };
@@ -102,11 +103,11 @@ it('given failures, then each is logged with its cause, the pauses become longer
     { kind: 'error', message, facts: { afterSeconds: 4 }, error: bare },
   ]);
   const wrapping = new Error('outside', { cause: plain });
-  const other = supervised([failed(wrapping), failed(wrapping)], { lastedMs: 600_000 });
-  await other.clock.advance(1_201_000);
-  expect(other.startsMs).toEqual([0, 601_000]);
+  const other = supervised([wrapping, wrapping, wrapping].map(failed), { lastingMs: [600_000, 600_000] });
+  await other.clock.advance(1_204_000);
+  expect(other.startsMs).toEqual([0, 601_000, 1_202_000, 1_204_000]);
   expect(other.log.lines.filter(({ kind }) => kind === 'error')).toEqual(
-    [1, 1].map((afterSeconds) => ({ kind: 'error', message, facts: { afterSeconds }, error: wrapping })),
+    [1, 1, 2].map((afterSeconds) => ({ kind: 'error', message, facts: { afterSeconds }, error: wrapping })),
   );
 });
 
