@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { settle } from '@csi-sidecars/runtime/testing';
 import { fakeHost } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
 import { type Commands, ofCommand, runCommand } from './commands.ts';
@@ -20,7 +21,10 @@ async function run(...args: readonly string[]) {
     ...host,
     openStderr: (notice: (count: number) => string) => ({
       ...host.openStderr(notice),
+      // Nothing is reported about lines that were dropped.
+      dropped: notice(1).length,
       flush: async () => {
+        await settle();
         isFlushed = host.logged() !== '';
       },
     }),

@@ -5,15 +5,15 @@ import { exitCodes, type ProcessHost, type ProgramDeps } from '@csi-sidecars/sid
 export type Commands = Readonly<Record<'all' | 'leftovers' | 'chart-test', (deps: ProgramDeps) => Promise<number>>>;
 
 /** Resolves with the exit code. Without a command, the controllers run. */
-export async function runCommand(deps: ProgramDeps, commands: Commands): Promise<number> {
+export function runCommand(deps: ProgramDeps, commands: Commands): Promise<number> {
   const { host } = deps;
   const [command = ''] = host.args;
-  if (command === '' || command.startsWith('-')) return await commands.all(deps);
-  if (command === 'all') return await commands.all({ ...deps, host: { ...host, args: host.args.slice(1) } });
+  if (command === '' || command.startsWith('-')) return commands.all(deps);
+  if (command === 'all') return commands.all({ ...deps, host: { ...host, args: host.args.slice(1) } });
   if (command === 'leftovers' || command === 'chart-test') {
-    return await commands[command]({ ...deps, host: ofCommand(host, command) });
+    return commands[command]({ ...deps, host: ofCommand(host, command) });
   }
-  return await explain(host, command);
+  return explain(host, command);
 }
 
 /** The command sees its own arguments only. */

@@ -34,23 +34,26 @@ describe('values', () => {
     }
   });
 
-  it('given a flag of any program, then a value that is given by its prefixed name arrives there and nowhere else', () => {
-    const valuesOfAll = (args: readonly string[]) => controllerNames.map((name) => [name, parsed(args)(name)] as const);
-    const before = new Map(valuesOfAll([]));
-    for (const program of controllerNames) {
-      for (const [flag, { type, defaultValue }] of Object.entries(programs[program].flags)) {
-        if (isProcessFlag(program, flag)) continue;
-        const text = { '': String(defaultValue !== true), duration: '77s', string: 'x' }[type] ?? '77';
-        const changed = valuesOfAll([`--${program}-${flag}=${text}`]).flatMap(([name, after]) =>
-          Object.keys(programs[name].flags)
-            .filter((each) => before.get(name)?.[each] !== after[each])
-            .map((each) => `${name} ${each}`),
-        );
-        const followers = flag === 'timeout' && program === 'resizer' ? ['resize-timeout', 'modify-timeout'] : [];
-        expect([...changed].sort()).toEqual([flag, ...followers].map((each) => `${program} ${each}`).sort());
-      }
-    }
-  });
+  it.each(controllerNames)(
+    'given each flag of %s by its prefixed name, then each value arrives there and nowhere else',
+    (program) => {
+      const entries = Object.entries(programs[program].flags).filter(([flag]) => !isProcessFlag(program, flag));
+      const given = entries.map(([flag, { type, defaultValue }], index) => {
+        const text = { '': String(defaultValue !== true), duration: `${index + 1_000}ms`, string: `text ${index}` }[
+          type
+        ];
+        return [flag, text ?? String(index + 1_000)] as const;
+      });
+      const [before, after] = [parsed([]), parsed(given.map(([flag, text]) => `--${program}-${flag}=${text}`))];
+      for (const name of controllerNames.filter((each) => each !== program)) expect(after(name)).toEqual(before(name));
+      const own = after(program);
+      const texts = given.map(([flag]) => [
+        flag,
+        programs[program].flags[flag]?.type === 'duration' ? `${String(own[flag])}ms` : String(own[flag]),
+      ]);
+      expect(texts).toEqual(given);
+    },
+  );
 
   it('[all-in-one#7] given --attacher-timeout and no other, then the provisioner keeps its 10 s', () => {
     expect(all(['--attacher-timeout=6m'], 'timeout')).toEqual({
@@ -158,7 +161,8 @@ describe('what is refused', () => {
   });
 
   it('given a flag that no program has, then it is unknown', () => {
-    expect(refusal(['--attacher-volume-name-prefix=x'])).toBe('unknown flag: --attacher-volume-name-prefix');
+    for (const flag of ['attacher-volume-name-prefix', 'undefined'])
+      expect(refusal([`--${flag}=1`])).toBe(`unknown flag: --${flag}`);
   });
 });
 
@@ -306,6 +310,12 @@ describe('texts', () => {
       undefined,
     ]);
     expect(textOf('worker-threads').slice(0, 1)).toEqual(['int']);
+    expect(['timeout', 'resync', 'kube-api-burst', 'controller-failure'].map((name) => allFlags[name]?.brief)).toEqual([
+      'For all controllers, in place of their own; for one: --attacher-timeout.',
+      'For all controllers, in place of their own; for one: --attacher-resync.',
+      'For all controllers; for one: --attacher-kube-api-burst.',
+      'After the failure of a controller: restart (it alone) or exit (the process).',
+    ]);
   });
 
   it('given a flag that falls back to another, then its text says so, under both of its names', () => {

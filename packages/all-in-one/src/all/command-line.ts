@@ -174,7 +174,7 @@ function defaultFor(name: string, others: Partial<Record<ControllerName, string>
   });
   const [first] = owned;
   if (first === undefined) throw new Error(`no program has the flag ${name}`);
-  const defaults = owned.map(({ program, flag }) => `${program} ${flag.defaultText || 'empty'}`);
+  const defaults = owned.map(({ program, flag }) => `${program} ${flag.defaultText}`);
   const isSame = new Set(owned.map(({ flag }) => flag.defaultText)).size === 1;
   return {
     ...signed(name, first.flag),

@@ -115,7 +115,6 @@ it.each([
     await until(async () => (await program.ask(ofLivenessprobe)) === '200 ok');
     await until(async () => (await program.ask(ofRegistrar)) === '200 ok');
     expect(await program.ask(port)).toMatch(/^404/);
-    expect(await program.ask(port, '/healthz/node-driver-registrar')).toMatch(/^404/);
     expect(await program.ask(port, '/metrics')).toContain('csi_sidecars_controller_state');
     const arguments_ = ['200 /program', ...program.host.args].join('\0');
     expect(await program.ask(ofRegistrar, '/debug/pprof/cmdline')).toBe(arguments_);
@@ -124,18 +123,21 @@ it.each([
   },
 );
 
-it('given an empty address for the registrar, then its health is nowhere', async () => {
-  const port = await freePort();
-  await using program = await started([
-    registrarOnly,
-    registered,
-    `--http-endpoint=127.0.0.1:${port}`,
-    '--node-driver-registrar-http-endpoint=',
-  ]);
-  await until(() => existsSync(program.socket));
-  await settle();
-  expect(await program.ask(port)).toMatch(/^404/);
-});
+it.each(['http-endpoint=', 'health-port=0'])(
+  'given --node-driver-registrar-%s, then the health of the registrar is nowhere',
+  async (flag) => {
+    const port = await freePort();
+    await using program = await started([
+      registrarOnly,
+      registered,
+      `--http-endpoint=127.0.0.1:${port}`,
+      `--node-driver-registrar-${flag}`,
+    ]);
+    await until(() => existsSync(program.socket));
+    await settle();
+    expect(await program.ask(port)).toMatch(/^404/);
+  },
+);
 
 it('given a file in the place of the socket, then it is removed on Windows, where sockets look like files', async () => {
   await using program = await started([registrarOnly, registered], { platform: 'windows' });

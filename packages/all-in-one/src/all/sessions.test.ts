@@ -2,8 +2,14 @@
 /** Sessions with a real driver socket, with controllers that do nothing but what a test wants. */
 import { getEventListeners } from 'node:events';
 import { type CsiServer, type Handlers, serveCsi } from '@csi-sidecars/csi/testing';
-import { type Metrics, persistentVolumes } from '@csi-sidecars/runtime';
-import { recordingLogger, settle, until } from '@csi-sidecars/runtime/testing';
+import {
+  type KubeObject,
+  type Metrics,
+  persistentVolumes,
+  type Transport,
+  TransportError,
+} from '@csi-sidecars/runtime';
+import { FakeClock, recordingLogger, settle, until } from '@csi-sidecars/runtime/testing';
 import { ExitError } from '@csi-sidecars/sidecar';
 import { fakeHost } from '@csi-sidecars/sidecar/testing';
 import { expect, it, onTestFinished } from 'vitest';
@@ -17,11 +23,16 @@ interface Options {
   readonly handlers?: Handlers;
   readonly env?: Readonly<Record<string, string>>;
   readonly election?: boolean;
+  readonly seed?: readonly KubeObject[];
+  readonly intercept?: (transport: Transport) => Transport;
 }
 
 type Controllers = Readonly<Record<string, Partial<AnySidecar>>>;
 
-async function running(controllers: Controllers, { handlers = {}, env = {}, election = false }: Options = {}) {
+async function running(
+  controllers: Controllers,
+  { handlers = {}, election = false, seed = [], ...options }: Options = {},
+) {
   const drivers: CsiServer[] = [];
   /** Starts the driver, or starts it again. */
   const serve = async (own: Handlers = {}): Promise<void> => {
@@ -29,7 +40,8 @@ async function running(controllers: Controllers, { handlers = {}, env = {}, elec
     drivers.push(await serveCsi({ ...healthy, ...handlers, ...own }, drivers[0]?.path));
   };
   await serve();
-  const host = fakeHost({ env });
+  const host = fakeHost(options);
+  for (const object of seed) host.server.seed(object);
   const log = recordingLogger();
   const registry = await host.openMetrics();
   const labelsOfCalls: (readonly string[])[] = [];
@@ -103,11 +115,17 @@ async function turns(): Promise<void> {
 const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
+/** Of many runs in a row the last one does not end: a loop without a pause would never let a test end. */
+async function noted(contexts: AnyContext[], context: AnyContext): Promise<void> {
+  contexts.push(context);
+  if (contexts.length === 20) await new Promise(() => undefined);
+}
+
 /** A controller that works until its session is over, and what its runs began with. */
 function working(whenOver: () => Promise<void> = () => Promise.resolve()) {
   const runs: AnyContext[] = [];
   const prepare: AnySidecar['prepare'] = async (context) => {
-    runs.push(context);
+    await noted(runs, context);
     await whenAborted(context.signal);
     await whenOver();
     throw new Error('the session is over');
@@ -117,9 +135,9 @@ function working(whenOver: () => Promise<void> = () => Promise.resolve()) {
 
 /** A controller whose driver cannot do what it needs. */
 const lackingFor = (contexts: AnyContext[]): Partial<AnySidecar> => ({
-  prepare: (context) => {
-    contexts.push(context);
-    return Promise.reject(new ExitError(1, 'cannot', { reason: 'driver' }));
+  prepare: async (context) => {
+    await noted(contexts, context);
+    throw new ExitError(1, 'cannot', { reason: 'driver' });
   },
 });
 
@@ -218,11 +236,13 @@ it('given a driver that comes back under another name, then no controller works 
 });
 
 it('given a stop in the moment in which a controller begins, then its session ends', async () => {
+  const contexts: AnyContext[] = [];
   const run = await running({
     controller: {
-      prepare: () => {
+      prepare: async (context) => {
         run.stopping.abort();
-        return Promise.reject(new Error('stopped'));
+        await noted(contexts, context);
+        throw new Error('stopped');
       },
     },
   });
@@ -262,22 +282,110 @@ it.each([
   },
 );
 
-it('given controllers that wait for the readiness of the driver for 1 s and for 3 s, then it has 3 s', async () => {
-  const [short, long] = [1_000, 3_000].map((probeTimeoutMs) => ({
+it.each([
+  ['Probe', 'probeTimeoutMs'],
+  ['GetPluginInfo', 'nameTimeoutMs'],
+] as const)('given controllers that wait for %s for 1 s and for 3 s, then the driver has 3 s', async (call, limit) => {
+  const [short, long] = [1_000, 3_000].map((limitMs) => ({
     ...working(),
-    driver: () => ({ probeTimeoutMs, nameTimeoutMs: 1_000 }),
+    driver: () => ({ probeTimeoutMs: 10, nameTimeoutMs: 10, [limit]: limitMs }),
   }));
-  let probes = 0;
-  const run = await running(
-    { short: short!, long: long! },
-    { handlers: { '/csi.v1.Identity/Probe': () => ((probes += 1), new Promise(() => undefined)) } },
-  );
-  await until(() => probes === 1);
+  let isAsked = false;
+  let isCancelled = false;
+  const hang = (_: unknown, { signal }: { readonly signal: AbortSignal }): Promise<never> => {
+    isAsked = true;
+    signal.addEventListener('abort', () => (isCancelled = true));
+    return new Promise(() => undefined);
+  };
+  const run = await running({ short: short!, long: long! }, { handlers: { [`/csi.v1.Identity/${call}`]: hang } });
+  await until(() => isAsked);
   await run.host.clock.advance(2_999);
-  await settle();
-  expect(run.log.messages()).not.toContain('CSI driver probe failed');
+  await turns();
+  expect(isCancelled).toBe(false);
   await run.host.clock.advance(1);
-  await until(() => run.log.messages().length > 0);
+  await until(() => isCancelled);
+});
+
+it('given a controller that is slow to say what it watches, then the others wait for it for 5 s', async () => {
+  const slow = { prepare: () => new Promise<never>(() => undefined) };
+  const run = await running({ slow, quick: { prepare: reading } });
+  await until(() => run.sessions() === 1);
+  await turns();
+  await run.host.clock.advance(4_999);
+  await turns();
+  expect(run.states.of('quick')).toBe('starting');
+  await run.host.clock.advance(1);
+  await until(() => run.states.of('quick') === 'working');
+});
+
+it('given a lease in the name of this process at its start, then the controller leads at once, with a client and a log of its own', async () => {
+  const removed: unknown[] = [];
+  const prepare: AnySidecar['prepare'] = async (context) => {
+    context.log.info(0, 'prepared');
+    return {
+      lockName: 'lock',
+      assemble: ({ client, informers }) => {
+        informers.informer({ resource: persistentVolumes });
+        const run = async (signal: AbortSignal): Promise<void> => {
+          await client.delete(persistentVolumes, { name: 'pv1' });
+          removed.push('pv1');
+          await whenAborted(signal);
+        };
+        return { run };
+      },
+    };
+  };
+  const renewTime = new Date(new FakeClock().nowMs()).toISOString().replace('Z', '000Z');
+  const lease = {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { namespace: 'ns', name: 'lock' },
+    spec: { holderIdentity: 'pod-1', leaseDurationSeconds: 15, acquireTime: renewTime, renewTime },
+  };
+  const run = await running({ leader: { prepare } }, { election: true, seed: [lease, volume] });
+  await until(() => run.sessions() === 1);
+  await turns();
+  expect([run.states.of('leader'), removed]).toEqual(['working', ['pv1']]);
+  expect(run.log.lines.filter(({ message }) => message === 'prepared')).toEqual([
+    { kind: 'info', level: 0, message: 'prepared', facts: { controller: 'leader' } },
+  ]);
+});
+
+const volume = {
+  apiVersion: 'v1',
+  kind: 'PersistentVolume',
+  metadata: { name: 'pv1' },
+  spec: { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' } },
+} as KubeObject;
+
+it('given a controller that fails, then its first pause takes 1 s', async () => {
+  const run = await running({ failing: { prepare: () => Promise.reject(new Error('a defect')) } });
+  await until(() => run.states.of('failing') === 'backoff');
+  expect(run.log.lines.at(-1)).toMatchObject({ facts: { controller: 'failing', afterSeconds: 1 } });
+});
+
+it('given an API server that refuses watches, then the log says so after a while', async () => {
+  const intercept =
+    (transport: Transport): Transport =>
+    (request) =>
+      request.path.includes('watch=') ? Promise.reject(new TransportError('refused', 'refused')) : transport(request);
+  const run = await running({ reader: { prepare: reading } }, { intercept });
+  await until(() => run.states.of('reader') === 'working');
+  for (let second = 0; second < 20; second += 1) {
+    await run.host.clock.advance(1_000);
+    await turns();
+  }
+  expect(run.log.lines).toContainEqual(
+    expect.objectContaining({ kind: 'error', message: 'Lists and watches of the API server fail' }),
+  );
+});
+
+const reading: AnySidecar['prepare'] = async () => ({
+  lockName: 'lock',
+  assemble: ({ informers }) => {
+    informers.informer({ resource: persistentVolumes });
+    return { run: whenAborted };
+  },
 });
 
 it.each([
@@ -286,14 +394,7 @@ it.each([
 ])(
   'given KUBE_FEATURE_WatchListClient=%s, then objects are read by %j, and are counted in metrics',
   async (value, verbs) => {
-    const prepare: AnySidecar['prepare'] = async () => ({
-      lockName: 'lock',
-      assemble: ({ informers }) => {
-        informers.informer({ resource: persistentVolumes });
-        return { run: whenAborted };
-      },
-    });
-    const run = await running({ reader: { prepare } }, { env: { KUBE_FEATURE_WatchListClient: value } });
+    const run = await running({ reader: { prepare: reading } }, { env: { KUBE_FEATURE_WatchListClient: value } });
     await until(() => run.states.of('reader') === 'working');
     await until(() => run.host.server.requests.length >= verbs.length);
     expect(run.host.server.requests.map(({ verb }) => verb)).toEqual(verbs);
