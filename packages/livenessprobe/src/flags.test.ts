@@ -53,6 +53,9 @@ it('given --help, then each flag of its own has its type, its text and its defau
       '',
     ].join('\n'),
   );
+  expect(program.flags['http-endpoint'].brief).toBe(
+    'The TCP address of /healthz and metrics. Empty: /healthz at port 9808.',
+  );
 });
 
 it('given the program, then it is called livenessprobe and has no feature gates', () => {

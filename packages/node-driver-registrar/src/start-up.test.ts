@@ -138,7 +138,7 @@ describe('flags', () => {
     await first.published();
     await using second = await startRegistrar({ args: [`--http-endpoint=127.0.0.1:${port}`] });
     expect(await second.code).toBe(1);
-    expect(second.host.logged()).toContain('EADDRINUSE');
+    expect(second.host.logged()).toMatch(/"Failed to start HTTP server" err=".*EADDRINUSE/);
     expect(readdirSync(second.registration)).toEqual([]);
   });
 });

@@ -160,6 +160,11 @@ describe('what is refused', () => {
     expect(refusal(['--snapshotter-csi-address=/x'])).toContain('use --csi-address');
   });
 
+  it('given a negative number of worker threads, then it can be read, in order to be refused by name; other numbers of threads cannot', () => {
+    expect(refusal(['--worker-threads=-1', '--provisioner-worker-threads=-1'])).toBe('parsed');
+    expect(refusal(['--capacity-threads=-1'])).toContain('invalid argument "-1" for "--capacity-threads" flag');
+  });
+
   it('given a flag that no program has, then it is unknown', () => {
     for (const flag of ['attacher-volume-name-prefix', 'undefined'])
       expect(refusal([`--${flag}=1`])).toBe(`unknown flag: --${flag}`);
