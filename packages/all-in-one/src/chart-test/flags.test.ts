@@ -29,4 +29,7 @@ it('given --help, then each flag of its own has its type, its text and its defau
       '',
     ].join('\n'),
   );
+  expect(chartTestProgram.flags['node-pods'].brief).toBe(
+    "Labels of the driver's pods on nodes, which must be ready and registered.",
+  );
 });
