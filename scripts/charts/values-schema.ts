@@ -33,23 +33,25 @@ export function schemaOf(valuesText: string, title: string): Schema {
   };
 }
 
-/** A row for each key that has a description. */
+/** A row for each key that has a description, and one for those that have both description and default in common. */
 export function valuesTable(valuesText: string): string {
   const { values, comments } = sourceOf(valuesText);
-  const rows: string[] = [];
+  const rows = new Map<string, string[]>();
   const visit = (at: Values, prefix: string): void => {
     for (const [key, value] of Object.entries(at)) {
       const path = prefix === '' ? key : `${prefix}.${key}`;
       const { description = '' } = comments.get(path) ?? {};
       if (description !== '') {
-        rows.push(`| \`${path}\` | ${cell(`\`${JSON.stringify(value)}\``)} | ${cell(description)} |`);
+        const end = `: \`${cell(JSON.stringify(value))}\` | ${cell(description)} |`;
+        rows.set(end, [...(rows.get(end) ?? []), `\`${path}\``]);
       } else if (isMap(value)) {
         visit(value, path);
       }
     }
   };
   visit(values, '');
-  return ['| Value | Default | Meaning |', '|---|---|---|', ...rows, ''].join('\n');
+  const lines = [...rows].map(([end, paths]) => `| ${paths.join(', ')}${end}`);
+  return ['| Value and default | Meaning |', '|---|---|', ...lines, ''].join('\n');
 }
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
