@@ -7,7 +7,7 @@ import { leaseName } from '@csi-sidecars/runtime/internal';
 import { manifests } from './manifests.ts';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
 
-const cell = (text: string): string => text.split('\n')[0]!.replaceAll('|', '\\|');
+const firstLine = (text: string): string => text.split('\n')[0]!;
 
 const syntaxes: Readonly<Record<ProgramManifest['flags']['syntax'], string>> = {
   go: "Syntax: Go's `flag`.",
@@ -32,44 +32,28 @@ function rowsOf({ flags: program }: ProgramManifest): readonly Row[] {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, flag]) => {
       const status = flag.deprecated === undefined ? '' : `Deprecated: ${flag.deprecated}. `;
-      const usage = name === 'feature-gates' ? 'Feature gates: those of the program.' : headOf(cell(flag.usage));
-      const type = flag.type === '' ? '' : ` ${cell(flag.type)}`;
-      const text = flag.defaultText === '' ? '' : `: \`${flag.defaultText}\``;
-      return { name, flag: `\`--${name}${type}\``, rest: `${text} | ${status}${usage} |` };
+      const usage = name === 'feature-gates' ? 'Feature gates: those of the program.' : firstLine(flag.usage);
+      const type = flag.type === '' ? '' : ` ${flag.type}`;
+      const text = flag.defaultText === '' ? ':' : `: \`${flag.defaultText}\`.`;
+      return { name, flag: `\`--${name}${type}\``, rest: `${text} ${status}${usage}` };
     });
 }
 
-const lineOf = ({ flag, rest }: Row): string => `| ${flag}${rest}`;
+const lineOf = ({ flag, rest }: Row): string => `${flag}${rest}`;
 
 /** The combined program takes its flags from those of the others. */
 const single = manifests.filter(({ name, commandLine }) => name !== 'csi-sidecars' || commandLine.includes(' '));
 
 const prefix = /^(?:attacher|provisioner|resizer|snapshotter|livenessprobe|node-driver-registrar)-/;
-const longestCell = 160;
 
-/** A table is read by its columns: what does not fit into a cell is left to a note. */
-const headOf = (usage: string): string =>
-  usage.length > longestCell ? `${sentencesOf(usage)[0]} [Note](#notes).` : usage;
-const sentencesOf = (usage: string): readonly string[] => usage.split(/(?<=\.) (?=[A-Z])/);
-
-const notes = manifests
-  .flatMap(({ flags }) => Object.entries(flags.flags))
-  .filter(([name, { usage, hidden }]) => hidden !== true && cell(usage).length > longestCell && !prefix.test(name))
-  .map(([name, { usage }]) => `- \`--${name}\`: ${sentencesOf(cell(usage)).slice(1).join(' ')}`);
-
-/** Flags that have default, meaning and programs in common are one line. */
-function flagTable(rows: readonly Row[], programsOf?: (row: Row) => string): readonly string[] {
+/** Flags that have default, meaning and programs in common are one entry. */
+function flagList(rows: readonly Row[], programsOf?: (row: Row) => string): readonly string[] {
   const flags = new Map<string, string[]>();
   for (const row of rows) {
-    const end = programsOf === undefined ? row.rest : `${row.rest} ${programsOf(row)} |`;
+    const end = programsOf === undefined ? row.rest : `${row.rest} (${programsOf(row)})`;
     flags.set(end, [...(flags.get(end) ?? []), row.flag]);
   }
-  const more = programsOf === undefined ? ['', ''] : [' Programs |', '---|'];
-  return [
-    `| Flag and default | Meaning |${more[0]}`,
-    `|---|---|${more[1]}`,
-    ...[...flags].map(([end, names]) => `| ${names.join(', ')}${end}`),
-  ];
+  return [...flags].map(([end, names]) => `- ${names.join(', ')}${end}`);
 }
 
 const owners = new Map<string, { readonly row: Row; readonly programs: string[] }>();
@@ -87,9 +71,7 @@ function section(manifest: ProgramManifest): string {
   const { commandLine, flags: program } = manifest;
   const isCombined = !single.some((each) => each.commandLine === commandLine);
   const rows = rowsOf(manifest).filter((row) =>
-    isCombined
-      ? !known.has(row.name.replace(prefix, '')) || (known.has(row.name) && isDefaultOfMany(row))
-      : !isShared(row),
+    isCombined ? !known.has(row.name.replace(prefix, '')) && !isDefaultOfMany(row) : !isShared(row),
   );
   const isListedBefore = (row: Row): boolean => (ownersOf(row)[0] ?? commandLine) !== commandLine;
   const before = new Map<string, string[]>();
@@ -102,18 +84,36 @@ function section(manifest: ProgramManifest): string {
     `## ${commandLine}`,
     '',
     syntaxes[program.syntax],
-    ...(isCombined ? ['', combined] : []),
+    ...(isCombined ? ['', combined(program)] : []),
     '',
     ...[...before].flatMap(([program, names]) => [`As in ${program}: ${names.join(', ')}.`, '']),
-    ...flagTable(rows.filter((row) => !isListedBefore(row))),
+    ...flagList(rows.filter((row) => !isListedBefore(row))),
     ...(isCombined || gates.length === 0 ? [] : ['', `Gates: ${gates.join(', ')}.`]),
   ].join('\n');
 }
 
-const isDefaultOfMany = ({ rest }: Row): boolean => rest.includes('| The default of --');
-const combined =
-  'It has the flags and gates of the programs that it runs. A flag F of the program P is given as `--P-F` (`--attacher-timeout`), or as `--F` where it has one\n' +
-  'owner or belongs to the process ([rules](../behaviour/all-in-one.md#flags)). `csi-sidecars --help=all` lists all. Those that no other program has, or that are a default for several:';
+const isDefaultOfMany = ({ rest }: Row): boolean => /[:.] The default of --/.test(rest);
+
+/** Flags that are a default for several programs: those whose names differ are written out. */
+const defaultsOf = ({ flags }: ProgramManifest['flags']): readonly string[] =>
+  Object.entries(flags)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([name, { usage }]) => {
+      const [, list = ''] = /^The default of (--[^.]*)\./.exec(usage) ?? [];
+      const targets = list.split(', ').filter((target) => !target.endsWith(`-${name}`));
+      if (list === '') return [];
+      return targets.length === 0 ? [`\`--${name}\``] : [`\`--${name}\` (${list})`];
+    });
+
+const combined = (program: ProgramManifest['flags']): string =>
+  [
+    'It has the flags and gates of the programs that it runs. A flag F of the program P is given as `--P-F` (`--attacher-timeout`), or as `--F` where it has one',
+    'owner or belongs to the process ([rules](../behaviour/all-in-one.md#flags)). `csi-sidecars --help=all` lists all.',
+    '',
+    `A default for all that have the flag, unless it is given for one of them: ${defaultsOf(program).join(', ')}.`,
+    '',
+    'Those that no other program has:',
+  ].join('\n');
 
 const controllers = single
   .filter(({ flags }) => 'leader-election' in flags.flags)
@@ -131,16 +131,12 @@ const flagsPage = [
   '',
   `Controllers: ${controllers.join(', ')}.`,
   '',
-  ...flagTable(
+  ...flagList(
     shared.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     (row) => shortOf(ownersOf(row)),
   ),
   '',
   manifests.map(section).join('\n\n'),
-  '',
-  '## Notes',
-  '',
-  ...new Set(notes),
   '',
 ];
 
@@ -154,9 +150,9 @@ function shortOf(of: readonly string[]): string {
   return ways.toSorted((a, b) => a.length - b.length)[0]!;
 }
 
-/** As kubectl names it: `volumeattachments.storage.k8s.io/status`. */
+/** As `kubectl auth can-i --list` names it: `volumeattachments.storage.k8s.io/status`. */
 const resourceName = (group: string, resource: string): string =>
-  group === '' ? resource : resource.replace(/(?=\/)|$/, `.${group}`);
+  `\`${group === '' ? resource : resource.replace(/(?=\/)|$/, `.${group}`)}\``;
 
 /** Rules with the same verbs and the same condition are one line. */
 function ruleTable(title: string, rules: readonly UsedRule[]): readonly string[] {
