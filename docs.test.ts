@@ -168,13 +168,18 @@ it('given a comment that cites rows, then the page of its package has them', () 
   expect(foreign.map(({ path, text }) => `${path}: ${text.slice(0, 100)}`)).toEqual([]);
 });
 
-/** What a user reads: operators, driver authors. Pages for contributors are not limited. */
+/** What a user reads: operators, driver authors. Pages for contributors are not limited, nor is the way through a package's sources. */
 const usersPages = [
   'README.md',
   'docs/{differences,troubleshooting,numbers}.md',
   'docs/operations/*.md',
-  'docs/reference/{flags,rbac,drivers,metrics}.md',
+  'docs/reference/{flags,rbac,drivers,metrics,kubernetes-versions}.md',
+  'charts/*/README.md',
 ];
+/** To look something up in, most of it written by `npm run generate`; of a chart's page the values. */
+const lookedUp = ['docs/reference/{flags,rbac,drivers,metrics}.md'];
+const values = /<!-- values -->[\s\S]*<!-- end of values -->/;
+const mostWords = { all: 22_000, lookedUp: 9_000 };
 
 it.each(globSync(usersPages, { cwd: root }))(
   'given %s, which users read, then no cell of a table has more than 160 characters of prose',
@@ -188,6 +193,23 @@ it.each(globSync(usersPages, { cwd: root }))(
   },
 );
 
+/** As `wc -w` counts. */
+const wordsOf = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
+
 it('given the first page, then it has at most 450 words', () => {
-  expect(readFileSync(join(root, 'README.md'), 'utf8').trim().split(/\s+/).length).toBeLessThanOrEqual(450);
+  expect(wordsOf(readFileSync(join(root, 'README.md'), 'utf8'))).toBeLessThanOrEqual(450);
+});
+
+it('given what users read, then it has at most 22,000 words, of which at most 9,000 are to look something up', () => {
+  const toLookUp = new Set(globSync(lookedUp, { cwd: root }));
+  const pages = globSync(usersPages, { cwd: root }).map((path) => {
+    const text = readFileSync(join(root, path), 'utf8');
+    return { path, all: wordsOf(text), lookedUp: wordsOf(toLookUp.has(path) ? text : (values.exec(text)?.[0] ?? '')) };
+  });
+  for (const part of ['all', 'lookedUp'] as const) {
+    const sum = pages.reduce((total, page) => total + page[part], 0);
+    const longest = pages.toSorted((a, b) => b[part] - a[part]).slice(0, 6);
+    const named = longest.map((page) => `${page.path} (${page[part]})`).join(', ');
+    expect(sum, `${part}: ${sum} words, the longest pages are ${named}`).toBeLessThanOrEqual(mostWords[part]);
+  }
 });
