@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Pages, code and tests agree: every row of docs/behaviour is named by a test, and every row of a decision table is decided. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 
 const root = import.meta.dirname;
@@ -212,4 +212,32 @@ it('given what users read, then it has at most 22,000 words, of which at most 9,
     const named = longest.map((page) => `${page.path} (${page[part]})`).join(', ');
     expect(sum, `${part}: ${sum} words, the longest pages are ${named}`).toBeLessThanOrEqual(mostWords[part]);
   }
+});
+
+/** As GitHub makes it from a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+
+it('given a link to a page or a heading of this repository, then that is there', () => {
+  const pages = globSync(['*.md', '{docs,charts,bench,packages,e2e,images}/**/*.md'], { cwd: root }).filter(
+    (path) => !path.includes('node_modules'),
+  );
+  const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
+  const anchorsOf = (path: string) =>
+    [...textOf(path).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading!));
+  const links = pages.flatMap((path) =>
+    [...textOf(path).matchAll(/\]\((?!\w+:)([^)#\s]*)#?([^)\s]*)\)/g)].map(([, page = '', anchor = '']) => ({
+      path,
+      target: page === '' ? path : join(dirname(path), page),
+      anchor,
+    })),
+  );
+  expect(links.length).toBeGreaterThan(50);
+  const dead = links.filter(
+    ({ target, anchor }) => !existsSync(join(root, target)) || (anchor !== '' && !anchorsOf(target).includes(anchor)),
+  );
+  expect(dead.map(({ path, target, anchor }) => `${path}: ${target}#${anchor}`)).toEqual([]);
 });
