@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Pages, code and tests agree: every row of docs/behaviour is named by a test, and every row of a decision table is decided. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 
 const root = import.meta.dirname;
@@ -168,13 +168,18 @@ it('given a comment that cites rows, then the page of its package has them', () 
   expect(foreign.map(({ path, text }) => `${path}: ${text.slice(0, 100)}`)).toEqual([]);
 });
 
-/** What a user reads: operators, driver authors. Pages for contributors are not limited. */
+/** What a user reads: operators, driver authors. Pages for contributors are not limited, nor is the way through a package's sources. */
 const usersPages = [
   'README.md',
   'docs/{differences,troubleshooting,numbers}.md',
   'docs/operations/*.md',
-  'docs/reference/{flags,rbac,drivers,metrics}.md',
+  'docs/reference/{flags,rbac,drivers,metrics,kubernetes-versions}.md',
+  'charts/*/README.md',
 ];
+/** To look something up in, most of it written by `npm run generate`; of a chart's page the values. */
+const lookedUp = ['docs/reference/{flags,rbac,drivers,metrics}.md'];
+const values = /<!-- values -->[\s\S]*<!-- end of values -->/;
+const mostWords = { all: 22_000, lookedUp: 9_000 };
 
 it.each(globSync(usersPages, { cwd: root }))(
   'given %s, which users read, then no cell of a table has more than 160 characters of prose',
@@ -188,6 +193,51 @@ it.each(globSync(usersPages, { cwd: root }))(
   },
 );
 
+/** As `wc -w` counts. */
+const wordsOf = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
+
 it('given the first page, then it has at most 450 words', () => {
-  expect(readFileSync(join(root, 'README.md'), 'utf8').trim().split(/\s+/).length).toBeLessThanOrEqual(450);
+  expect(wordsOf(readFileSync(join(root, 'README.md'), 'utf8'))).toBeLessThanOrEqual(450);
+});
+
+it('given what users read, then it has at most 22,000 words, of which at most 9,000 are to look something up', () => {
+  const toLookUp = new Set(globSync(lookedUp, { cwd: root }));
+  const pages = globSync(usersPages, { cwd: root }).map((path) => {
+    const text = readFileSync(join(root, path), 'utf8');
+    return { path, all: wordsOf(text), lookedUp: wordsOf(toLookUp.has(path) ? text : (values.exec(text)?.[0] ?? '')) };
+  });
+  for (const part of ['all', 'lookedUp'] as const) {
+    const sum = pages.reduce((total, page) => total + page[part], 0);
+    const longest = pages.toSorted((a, b) => b[part] - a[part]).slice(0, 6);
+    const named = longest.map((page) => `${page.path} (${page[part]})`).join(', ');
+    expect(sum, `${part}: ${sum} words, the longest pages are ${named}`).toBeLessThanOrEqual(mostWords[part]);
+  }
+});
+
+/** As GitHub makes it from a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+
+it('given a link to a page or a heading of this repository, then that is there', () => {
+  const pages = globSync(['*.md', '{docs,charts,bench,packages,e2e,images}/**/*.md'], { cwd: root }).filter(
+    (path) => !path.includes('node_modules'),
+  );
+  const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
+  const anchorsOf = (path: string) =>
+    [...textOf(path).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading!));
+  const links = pages.flatMap((path) =>
+    [...textOf(path).matchAll(/\]\((?!\w+:)([^)#\s]*)#?([^)\s]*)\)/g)].map(([, page = '', anchor = '']) => ({
+      path,
+      target: page === '' ? path : join(dirname(path), page),
+      anchor,
+    })),
+  );
+  expect(links.length).toBeGreaterThan(50);
+  const dead = links.filter(
+    ({ target, anchor }) => !existsSync(join(root, target)) || (anchor !== '' && !anchorsOf(target).includes(anchor)),
+  );
+  expect(dead.map(({ path, target, anchor }) => `${path}: ${target}#${anchor}`)).toEqual([]);
 });

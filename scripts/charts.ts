@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Writes what the charts have generated: values.schema.json and the table of values from values.yaml, the permissions from the programs'
+ * Writes what the charts have generated: values.schema.json and the list of values from values.yaml, the permissions from the programs'
  * tables, the dashboard. `npm run check` fails when a file is not up to date.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { dump } from 'js-yaml';
 import { dashboard } from './charts/dashboard.ts';
 import { upstreamOnly } from './charts/foreign-rules.ts';
 import { capacityProfiles, leaseProfiles, profilesOf } from './charts/rules.ts';
-import { schemaOf, valuesTable } from './charts/values-schema.ts';
+import { schemaOf, valuesList } from './charts/values-schema.ts';
 
 const charts = join(import.meta.dirname, '..', 'charts');
 const head = '# Generated from the tables of the programs (`npm run generate`).\n';
@@ -22,7 +22,7 @@ for (const chart of ['csi-driver', 'snapshot-controller']) {
   const schema = schemaOf(text, `Values of the chart ${chart}`);
   writeFileSync(join(charts, chart, 'values.schema.json'), `${JSON.stringify(schema, undefined, 2)}\n`);
   const readme = join(charts, chart, 'README.md');
-  if (existsSync(readme)) writeFileSync(readme, withTable(readFileSync(readme, 'utf8'), valuesTable(text)));
+  if (existsSync(readme)) writeFileSync(readme, withList(readFileSync(readme, 'utf8'), valuesList(text)));
 }
 
 const driverChart = join(charts, 'csi-driver', 'files');
@@ -42,9 +42,9 @@ writeFileSync(
 );
 writeFileSync(join(driverChart, 'dashboard.json'), `${JSON.stringify(dashboard(), undefined, 2)}\n`);
 
-function withTable(page: string, table: string): string {
+function withList(page: string, list: string): string {
   return page.replace(
     /<!-- values -->[\s\S]*<!-- end of values -->/,
-    () => `<!-- values -->\n${table}<!-- end of values -->`,
+    () => `<!-- values -->\n${list}<!-- end of values -->`,
   );
 }

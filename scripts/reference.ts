@@ -7,15 +7,21 @@ import { leaseName } from '@csi-sidecars/runtime/internal';
 import { manifests } from './manifests.ts';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
 
-const cell = (text: string): string => text.split('\n')[0]!.replaceAll('|', '\\|');
+const firstLine = (text: string): string => text.split('\n')[0]!;
 
 const syntaxes: Readonly<Record<ProgramManifest['flags']['syntax'], string>> = {
-  go: "Syntax: Go's `flag` (one dash or two, `--flag=value` or `--flag value`, booleans only with `=`).",
-  pflag: 'Syntax: pflag (two dashes; `-v` is the only shorthand).',
-  mixed: 'Syntax: pflag (`-v` is the only shorthand); long names may have one dash.',
+  go: "Syntax: Go's `flag`.",
+  pflag: 'Syntax: pflag.',
+  mixed: 'Syntax: pflag; long names may have one dash.',
 };
 
-type Row = readonly [name: string, cells: string];
+interface Row {
+  readonly name: string;
+  /** The flag with its type, which bool has not, as `--help` prints it. */
+  readonly flag: string;
+  /** Default and meaning. */
+  readonly rest: string;
+}
 
 /** Flags that are the same in several programs are listed once, for all of them. */
 const sharedFrom = 3;
@@ -26,110 +32,139 @@ function rowsOf({ flags: program }: ProgramManifest): readonly Row[] {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, flag]) => {
       const status = flag.deprecated === undefined ? '' : `Deprecated: ${flag.deprecated}. `;
-      const usage = name === 'feature-gates' ? 'Feature gates: the table of the program.' : headOf(cell(flag.usage));
-      const type = flag.type === '' ? 'bool' : cell(flag.type);
-      const text = flag.defaultText === '' ? '' : `\`${flag.defaultText}\``;
-      return [name, `| \`--${name}\` | ${type} | ${text} | ${status}${usage} |`];
+      const usage = name === 'feature-gates' ? 'Feature gates: those of the program.' : firstLine(flag.usage);
+      const type = flag.type === '' ? '' : ` ${flag.type}`;
+      const text = flag.defaultText === '' ? ':' : `: \`${flag.defaultText}\`.`;
+      return { name, flag: `\`--${name}${type}\``, rest: `${text} ${status}${usage}` };
     });
 }
+
+const lineOf = ({ flag, rest }: Row): string => `${flag}${rest}`;
 
 /** The combined program takes its flags from those of the others. */
 const single = manifests.filter(({ name, commandLine }) => name !== 'csi-sidecars' || commandLine.includes(' '));
 
 const prefix = /^(?:attacher|provisioner|resizer|snapshotter|livenessprobe|node-driver-registrar)-/;
-const longestCell = 160;
 
-/** A table is read by its columns: what does not fit into a cell is left to a note. */
-const headOf = (usage: string): string =>
-  usage.length > longestCell ? `${sentencesOf(usage)[0]} [Note](#notes).` : usage;
-const sentencesOf = (usage: string): readonly string[] => usage.split(/(?<=\.) (?=[A-Z])/);
+/** Flags that have default, meaning and programs in common are one entry. */
+function flagList(rows: readonly Row[], programsOf?: (row: Row) => string): readonly string[] {
+  const flags = new Map<string, string[]>();
+  for (const row of rows) {
+    const end = programsOf === undefined ? row.rest : `${row.rest} (${programsOf(row)})`;
+    flags.set(end, [...(flags.get(end) ?? []), row.flag]);
+  }
+  return [...flags].map(([end, names]) => `- ${names.join(', ')}${end}`);
+}
 
-const notes = manifests
-  .flatMap(({ flags }) => Object.entries(flags.flags))
-  .filter(([name, { usage, hidden }]) => hidden !== true && cell(usage).length > longestCell && !prefix.test(name))
-  .map(([name, { usage }]) => `- \`--${name}\`: ${sentencesOf(cell(usage)).slice(1).join(' ')}`);
-
-const flagTable = (lines: readonly string[], more = '') => [
-  `| Flag | Type | Default | Meaning |${more === '' ? '' : ` ${more} |`}`,
-  `|---|---|---|---|${more === '' ? '' : '---|'}`,
-  ...lines,
-];
-
-const owners = new Map<string, string[]>();
-for (const { commandLine, ...manifest } of single)
-  for (const [, line] of rowsOf({ commandLine, ...manifest }))
-    owners.set(line, [...(owners.get(line) ?? []), commandLine]);
-const isShared = (line: string) => (owners.get(line) ?? []).length >= sharedFrom;
-const known = new Set(single.flatMap((manifest) => rowsOf(manifest).map(([name]) => name)));
+const owners = new Map<string, { readonly row: Row; readonly programs: string[] }>();
+for (const manifest of single)
+  for (const row of rowsOf(manifest)) {
+    const owner = owners.get(lineOf(row)) ?? { row, programs: [] };
+    owner.programs.push(manifest.commandLine);
+    owners.set(lineOf(row), owner);
+  }
+const ownersOf = (row: Row): readonly string[] => owners.get(lineOf(row))?.programs ?? [];
+const isShared = (row: Row): boolean => ownersOf(row).length >= sharedFrom;
+const known = new Set(single.flatMap((manifest) => rowsOf(manifest).map(({ name }) => name)));
 
 function section(manifest: ProgramManifest): string {
   const { commandLine, flags: program } = manifest;
   const isCombined = !single.some((each) => each.commandLine === commandLine);
-  const rows = rowsOf(manifest).filter(([name, line]) =>
-    isCombined ? !known.has(name.replace(prefix, '')) || (known.has(name) && isDefaultOfMany(line)) : !isShared(line),
+  const rows = rowsOf(manifest).filter((row) =>
+    isCombined ? !known.has(row.name.replace(prefix, '')) && !isDefaultOfMany(row) : !isShared(row),
   );
+  const isListedBefore = (row: Row): boolean => (ownersOf(row)[0] ?? commandLine) !== commandLine;
+  const before = new Map<string, string[]>();
+  for (const row of rows.filter(isListedBefore))
+    before.set(ownersOf(row)[0]!, [...(before.get(ownersOf(row)[0]!) ?? []), `\`--${row.name}\``]);
   const gates = Object.entries(program.gates).map(
-    ([name, gate]) => `| \`${name}\` | ${gate.stage} | ${gate.defaultValue} |`,
+    ([name, { stage, defaultValue }]) => `\`${name}\` (${stage}, ${defaultValue})`,
   );
-  const gateTable = gates.length === 0 ? [] : ['', '| Gate | Stage | Default |', '|---|---|---|', ...gates];
   return [
     `## ${commandLine}`,
     '',
     syntaxes[program.syntax],
-    ...(isCombined ? ['', combined] : []),
+    ...(isCombined ? ['', combined(program)] : []),
     '',
-    ...flagTable(rows.map(([, line]) => line)),
-    ...(isCombined ? [] : gateTable),
+    ...[...before].flatMap(([program, names]) => [`As in ${program}: ${names.join(', ')}.`, '']),
+    ...flagList(rows.filter((row) => !isListedBefore(row))),
+    ...(isCombined || gates.length === 0 ? [] : ['', `Gates: ${gates.join(', ')}.`]),
   ].join('\n');
 }
 
-const isDefaultOfMany = (line: string) => line.includes('| The default of --');
-const combined =
-  'It has the flags and gates of the programs that it runs. A flag F of the program P is given as `--P-F` (`--attacher-timeout`), or as `--F` where it has one\n' +
-  'owner or belongs to the process ([rules](../behaviour/all-in-one.md#flags)). `csi-sidecars --help=all` lists all. Those that no other program has, or that are a default for several:';
+const isDefaultOfMany = ({ rest }: Row): boolean => /[:.] The default of --/.test(rest);
+
+/** Flags that are a default for several programs: those whose names differ are written out. */
+const defaultsOf = ({ flags }: ProgramManifest['flags']): readonly string[] =>
+  Object.entries(flags)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([name, { usage }]) => {
+      const [, list = ''] = /^The default of (--[^.]*)\./.exec(usage) ?? [];
+      const targets = list.split(', ').filter((target) => !target.endsWith(`-${name}`));
+      if (list === '') return [];
+      return targets.length === 0 ? [`\`--${name}\``] : [`\`--${name}\` (${list})`];
+    });
+
+const combined = (program: ProgramManifest['flags']): string =>
+  [
+    'It has the flags and gates of the programs that it runs. A flag F of the program P is given as `--P-F` (`--attacher-timeout`), or as `--F` where it has one',
+    'owner or belongs to the process ([rules](../behaviour/all-in-one.md#flags)). `csi-sidecars --help=all` lists all.',
+    '',
+    `A default for all that have the flag, unless it is given for one of them: ${defaultsOf(program).join(', ')}.`,
+    '',
+    'Those that no other program has:',
+  ].join('\n');
+
+const controllers = single
+  .filter(({ flags }) => 'leader-election' in flags.flags)
+  .map(({ commandLine }) => commandLine);
+const shared = [...owners.values()].map(({ row }) => row).filter(isShared);
 
 const flagsPage = [
   '# Flags',
   '',
-  'Generated from the tables of the programs (`npm run generate`). Durations use Go syntax (`1m30s`).',
+  "Generated from the tables of the programs (`npm run generate`). A flag without a type is bool. Durations are Go's (`1m30s`).",
+  '',
+  "Go's `flag` takes one dash or two, `--flag=value` or `--flag value`, and booleans only with `=`. pflag takes two dashes; `-v` is the only shorthand.",
   '',
   '## Several programs',
   '',
-  ...flagTable(
-    [...owners]
-      .filter(([line]) => isShared(line))
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([line, of]) => `${line} ${shortOf(of)} |`),
-    'Programs',
+  `Controllers: ${controllers.join(', ')}.`,
+  '',
+  ...flagList(
+    shared.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    (row) => shortOf(ownersOf(row)),
   ),
   '',
   manifests.map(section).join('\n\n'),
   '',
-  '## Notes',
-  '',
-  ...new Set(notes),
-  '',
 ];
 
-/** The longer of the two lists is not printed: all programs but these. */
+/** The shortest way to say it: the list, all but some, or the controllers and some. */
 function shortOf(of: readonly string[]): string {
-  const others = single.filter(({ commandLine }) => !of.includes(commandLine)).map(({ commandLine }) => commandLine);
-  if (others.length === 0) return 'all';
-  return others.length < of.length ? `all but ${others.join(', ')}` : of.join(', ');
+  const without = (some: readonly string[]): string => (some.length === 0 ? '' : ` but ${some.join(', ')}`);
+  const missing = (all: readonly string[]): readonly string[] => all.filter((name) => !of.includes(name));
+  const others = of.filter((name) => !controllers.includes(name));
+  const controllersAnd = [`controllers${without(missing(controllers))}`, ...others].join('; ');
+  const ways = [of.join(', '), `all${without(missing(single.map(({ commandLine }) => commandLine)))}`, controllersAnd];
+  return ways.toSorted((a, b) => a.length - b.length)[0]!;
 }
 
-const ruleTable = (title: string, rules: readonly UsedRule[]): readonly string[] => [
-  `## ${title}`,
-  '',
-  '| API group | Resources | Verbs | When |',
-  '|---|---|---|---|',
-  ...rules.map(({ apiGroups, resources, verbs, when = 'always' }) =>
-    ['', apiGroups.map((group) => group || 'core').join(', '), resources.join(', '), verbs.join(', '), when, '']
-      .join(' | ')
-      .trim(),
-  ),
-  '',
-];
+/** As `kubectl auth can-i --list` names it: `volumeattachments.storage.k8s.io/status`. */
+const resourceName = (group: string, resource: string): string =>
+  `\`${group === '' ? resource : resource.replace(/(?=\/)|$/, `.${group}`)}\``;
+
+/** Rules with the same verbs and the same condition are one line. */
+function ruleTable(title: string, rules: readonly UsedRule[]): readonly string[] {
+  const lines = new Map<string, string[]>();
+  for (const { apiGroups, resources, verbs, when = 'always' } of rules) {
+    const end = `${verbs.join(', ')} | ${when} |`;
+    const names = apiGroups.flatMap((group) => resources.map((resource) => resourceName(group, resource)));
+    lines.set(end, [...(lines.get(end) ?? []), ...names]);
+  }
+  const rows = [...lines].map(([end, names]) => `| ${names.join(', ')} | ${end}`);
+  return [`## ${title}`, '', '| Resources | Verbs | When |', '|---|---|---|', ...rows, ''];
+}
 
 const rbacPage = [
   '# Permissions',
@@ -164,7 +199,9 @@ const driversPage = [
       ...(lockName === undefined ? [] : [`Lease: \`${leaseName(lockName('d.example.com'))}\``, '']),
       '| Capability | Without it |',
       '|---|---|',
-      ...driverNeeds.map(({ capability, without }) => `| \`${capability}\` | ${without} |`),
+      ...[...Map.groupBy(driverNeeds, ({ without }) => without)].map(
+        ([without, needs]) => `| ${needs.map(({ capability }) => `\`${capability}\``).join(', ')} | ${without} |`,
+      ),
       '',
     ]),
 ];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** values.schema.json and the table of values, from a values.yaml and its comments. */
+/** values.schema.json and the list of values, from a values.yaml and its comments. */
 import { load } from 'js-yaml';
 import { commentsOf, type KeyComment } from './comments.ts';
 import { definitions } from './definitions.ts';
@@ -33,26 +33,28 @@ export function schemaOf(valuesText: string, title: string): Schema {
   };
 }
 
-/** A row for each key that has a description. */
-export function valuesTable(valuesText: string): string {
+/**
+ * An entry for each key that has a description, and one for those that have both description and default in common. A list, because a
+ * column of paths and defaults would leave no room for their meaning.
+ */
+export function valuesList(valuesText: string): string {
   const { values, comments } = sourceOf(valuesText);
-  const rows: string[] = [];
+  const entries = new Map<string, string[]>();
   const visit = (at: Values, prefix: string): void => {
     for (const [key, value] of Object.entries(at)) {
       const path = prefix === '' ? key : `${prefix}.${key}`;
       const { description = '' } = comments.get(path) ?? {};
       if (description !== '') {
-        rows.push(`| \`${path}\` | ${cell(`\`${JSON.stringify(value)}\``)} | ${cell(description)} |`);
+        const end = `: \`${JSON.stringify(value)}\`. ${description}`;
+        entries.set(end, [...(entries.get(end) ?? []), `\`${path}\``]);
       } else if (isMap(value)) {
         visit(value, path);
       }
     }
   };
   visit(values, '');
-  return ['| Value | Default | Meaning |', '|---|---|---|', ...rows, ''].join('\n');
+  return [...entries].map(([end, paths]) => `- ${paths.join(', ')}${end}\n`).join('');
 }
-
-const cell = (text: string): string => text.replaceAll('|', '\\|');
 
 function sourceOf(text: string): Source {
   return { values: load(text) as Values, comments: commentsOf(text) };

@@ -11,8 +11,9 @@
  * - `--concurrency=1`: one worker.
  * - `--minutes=150`: ends after that time. The verdicts are kept in the cache folder, so the next run goes on from there, and a
  *   file is recorded when all of its mutants are judged.
+ * - `--list`: runs nothing, prints the survivors of earlier runs of the present code.
  *
- * Writes docs/reference/mutation.md.
+ * Writes docs/reference/mutation.md and, with the survivors, reports/mutation.md.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -23,7 +24,7 @@ import { cacheFolder } from '../cache-folder.ts';
 import { filesOf, type Group, groups } from './groups.ts';
 import { findReach, jobFor, judgeAll, type Reach, type Verdict, type MutationRun } from './judge.ts';
 import { codeOf, findMutants, type Mutant } from './mutants.ts';
-import { writePage } from './page.ts';
+import { readRun, survivorsOf, writePages } from './page.ts';
 import {
   hash,
   isEquivalent,
@@ -42,6 +43,7 @@ const root = join(import.meta.dirname, '../..');
 const { values: options, positionals: wanted } = parseArgs({
   allowPositionals: true,
   options: {
+    list: { type: 'boolean', default: false },
     changed: { type: 'boolean', default: false },
     missing: { type: 'boolean', default: false },
     fresh: { type: 'boolean', default: false },
@@ -67,14 +69,18 @@ const say = (text: string) => void process.stdout.write(`${text}\n`);
 const changed = options.changed ? changedFiles() : undefined;
 const recorded = readResults();
 
-let wantedFiles = 0;
-for (const group of groups) {
-  const files = filesOf(root, group).filter(isWanted);
-  wantedFiles += files.length;
-  if (files.length > 0) await runGroup(group, files);
+if (options.list) {
+  for (const survivor of survivorsOf(readRun(root, recorded))) if (isNamed(survivor)) say(survivor);
+} else {
+  let wantedFiles = 0;
+  for (const group of groups) {
+    const files = filesOf(root, group).filter(isWanted);
+    wantedFiles += files.length;
+    if (files.length > 0) await runGroup(group, files);
+  }
+  if (wantedFiles === 0) say('no file to mutate: see scripts/mutation/groups.ts for those that are');
+  writePages(root, judgedResults());
 }
-if (wantedFiles === 0) say('no file to mutate: see scripts/mutation/groups.ts for those that are');
-writePage(root, judgedResults());
 
 /** Results are kept with what the rules and the judgements say now. */
 function judgedResults(): Results {
@@ -92,6 +98,10 @@ function judgedResults(): Results {
 function isWanted(path: string): boolean {
   if (changed !== undefined && !changed.has(path)) return false;
   if (options.missing && isPresent(recorded[path], { path, source: read(path) })) return false;
+  return isNamed(path);
+}
+
+function isNamed(path: string): boolean {
   return wanted.length === 0 || wanted.some((prefix) => path.startsWith(prefix.replace(/\/$/, '')));
 }
 

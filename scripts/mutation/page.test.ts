@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { codeOf } from './mutants.ts';
-import { changedSince, page } from './page.ts';
+import { changedSince, page, survivorsOf } from './page.ts';
 import { type FileResult, hash, idleEquivalents, mutatorsVersion, readEquivalents, type Results } from './records.ts';
 
 const result = (source: string, mutators = mutatorsVersion): FileResult => ({
@@ -31,12 +31,13 @@ it('given a run with other mutators, then its files count as changed', () => {
   expect([...changedSince({ 'a.ts': result('f(1);', mutatorsVersion - 1) }, () => 'f(1);')]).toEqual(['a.ts']);
 });
 
-it('given a group of which one file of three was run in its present code, then the page has its score, its share and its survivors', () => {
+it('given a group of which one file of three was run in its present code, then the page has its score and its share, and its survivors are listed', () => {
   const files = new Map([['group', ['a.ts', 'b.ts', 'c.ts']]]);
-  const text = page({ files, results, changed: new Set(['b.ts']) }, (path) => (path === 'a.ts' ? 30 : 35));
+  const run = { files, results, changed: new Set(['b.ts']) };
+  const text = page(run, (path) => (path === 'a.ts' ? 30 : 35));
   expect(text).toContain('cover 30 % of the lines that ship (1 of 3 files');
-  expect(text).toContain('| group | 1 of 3 | 10 | 8 | 1 | 1 | 88.9 % | 2026-01-02 |');
-  expect(text).toContain('## Survivors\n\n- `a.ts`, line 3: ``true -> false``\n');
+  expect(text).toContain('| group | 1 of 3 | 10 | 8 | 1 | 1 | 1 | 88.9 % | 2026-01-02 |');
+  expect(survivorsOf(run)).toEqual(['a.ts:3: true -> false']);
 });
 
 it('given the judgements of equivalent mutants, then each is of a mutant that its file has and that no rule covers', () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Writes docs/reference/mutation.md from the results. */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** Writes docs/reference/mutation.md from the results, and the survivors to reports/mutation.md. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { filesOf, groups } from './groups.ts';
 import { type FileResult, isPresent, type Results } from './records.ts';
@@ -20,6 +20,8 @@ left alone.
 Score: killed mutants among those that are not equivalent. At least 95 % is wanted in every package. A hang counts as killed, after a second
 look with three times the patience. Judgements of equivalent mutants, each with its reason: \`scripts/mutation/equivalents.json\`; whole classes
 of them: \`scripts/mutation/rules.ts\`.
+
+\`npm run mutation -- --list\` prints the survivors, and with the beginning of a path only its own. A run writes all to \`reports/mutation.md\`.
 `;
 
 function percent({ mutants, killed, equivalent }: Pick<FileResult, 'mutants' | 'killed' | 'equivalent'>): string {
@@ -44,32 +46,31 @@ export interface Run {
   readonly changed: ReadonlySet<string>;
 }
 
-/** The page. Files count as run if the run was of their present code. */
-export function page({ files, results, changed }: Run, linesOf: (path: string) => number): string {
-  const isCurrent = (path: string): boolean => results[path] !== undefined && !changed.has(path);
+/** Files count as run if the run was of their present code. */
+const currentFiles = ({ files, results, changed }: Run): readonly string[] =>
+  [...files.values()].flat().filter((path) => results[path] !== undefined && !changed.has(path));
+
+export const survivorsOf = (run: Run): readonly string[] =>
+  currentFiles(run).flatMap((path) => (run.results[path]?.survivors ?? []).map((text) => `${path}:${text}`));
+
+export function page(run: Run, linesOf: (path: string) => number): string {
+  const { files, results } = run;
+  const current = new Set(currentFiles(run));
   const lines = (paths: readonly string[]): number => paths.reduce((total, path) => total + linesOf(path), 0);
   const rows = [...files].map(([name, paths]) => {
-    const ran = paths.flatMap((path) => (isCurrent(path) ? (results[path] ?? []) : []));
+    const ran = paths.flatMap((path) => (current.has(path) ? (results[path] ?? []) : []));
     const total = sum(ran);
     const dates = ran.map(({ date }) => date).sort();
-    return `| ${name} | ${ran.length} of ${paths.length} | ${total.mutants} | ${total.killed} | ${total.hung} | ${total.equivalent} | ${percent(total)} | ${dates[0] ?? 'never'} |`;
+    return `| ${name} | ${ran.length} of ${paths.length} | ${total.mutants} | ${total.killed} | ${total.hung} | ${total.equivalent} | ${total.mutants - total.killed - total.equivalent} | ${percent(total)} | ${dates[0] ?? 'never'} |`;
   });
   const all = [...files.values()].flat();
-  const covered = all.filter(isCurrent);
-  const share = ((100 * lines(covered)) / lines(all)).toFixed(0);
-  const survivors = covered.flatMap((path) =>
-    (results[path]?.survivors ?? []).map(
-      (text) => `- \`${path}\`, line ${text.replace(/^(\d+): (.*)$/s, '$1: ``$2``')}`,
-    ),
-  );
+  const share = ((100 * lines([...current])) / lines(all)).toFixed(0);
   return [
     head,
-    `The runs cover ${share} % of the lines that ship (${covered.length} of ${all.length} files in their present code).\n`,
-    '| Package | Files run | Mutants | Killed | Of these hung | Equivalent | Score | Oldest run |',
-    '|---|---|---|---|---|---|---|---|',
+    `The runs cover ${share} % of the lines that ship (${current.size} of ${all.length} files in their present code).\n`,
+    '| Package | Files run | Mutants | Killed | Of these hung | Equivalent | Survivors | Score | Oldest run |',
+    '|---|---|---|---|---|---|---|---|---|',
     ...rows,
-    '\n## Survivors\n',
-    ...(survivors.length === 0 ? ['None.'] : survivors),
     '',
   ].join('\n');
 }
@@ -80,14 +81,18 @@ export function changedSince(results: Results, read: (path: string) => string): 
   return new Set(paths.filter((path) => !isPresent(results[path], { path, source: read(path) })));
 }
 
-export function writePage(root: string, results: Results): void {
+export function readRun(root: string, results: Results): Run {
   const files = new Map(groups.map((group) => [group.name, filesOf(root, group)]));
-  const read = (path: string): string => readFileSync(join(root, path), 'utf8');
   const paths = new Set([...files.values()].flat());
   const known = Object.fromEntries(Object.entries(results).filter(([path]) => paths.has(path)));
-  const run = { files, results: known, changed: changedSince(known, read) };
-  writeFileSync(
-    join(root, 'docs/reference/mutation.md'),
-    page(run, (path) => read(path).split('\n').length),
-  );
+  return { files, results: known, changed: changedSince(known, (path) => readFileSync(join(root, path), 'utf8')) };
+}
+
+export function writePages(root: string, results: Results): void {
+  const run = readRun(root, results);
+  const linesOf = (path: string): number => readFileSync(join(root, path), 'utf8').split('\n').length;
+  writeFileSync(join(root, 'docs/reference/mutation.md'), page(run, linesOf));
+  mkdirSync(join(root, 'reports'), { recursive: true });
+  const lines = survivorsOf(run).map((text) => `- \`\`${text}\`\`\n`);
+  writeFileSync(join(root, 'reports/mutation.md'), `# Survivors of the mutation run\n\n${lines.join('')}`);
 }

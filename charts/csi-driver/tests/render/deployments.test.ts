@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Deployments that exist, rendered by the chart from `examples/`: container by container the same arguments and environment, but for
- * differences that have a reason. docs/reference/deployments.md lists them; `npm run charts -- -u` writes it.
+ * differences that have a reason. docs/reference/deployments.md has the kinds of them, written by `npm run charts -- -u`;
+ * reports/deployments.md has each.
  */
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { chartsFolder, hasHelm, render } from '../../../testing/helm.ts';
@@ -134,33 +135,48 @@ describe.skipIf(!hasHelm)('deployments that exist', () => {
     },
   );
 
-  it('given all of them, then the page lists the differences', async () => {
-    const sections: string[] = [];
+  it('given all of them, then the page has each kind of difference', async () => {
+    const compared: string[] = [];
+    const kinds = new Map<string, string[]>();
+    const each: string[] = [];
     for (const example of examples) {
-      const rows = (await differencesOf(example)).map(({ container: where, what, theirs, ours, reason }) => {
-        const cell = (text: string): string => (text === '' ? '' : `\`${text}\``);
-        return `| ${where} | ${what} | ${cell(theirs)} | ${cell(ours)} | ${reason} |`;
-      });
-      sections.push(
-        `## ${example.deployment.source}`,
-        '',
-        `Values: \`charts/csi-driver/examples/${example.name}.yaml\`, compared with ${example.deployment.containers.length} containers.`,
-        '',
-        '| Container | What | There | Here | Why |',
-        '|---|---|---|---|---|',
-        ...rows,
-        '',
+      const { source, containers } = example.deployment;
+      const differences = await differencesOf(example);
+      compared.push(
+        `| ${source} | \`charts/csi-driver/examples/${example.name}.yaml\` | ${containers.length} | ${differences.length} |`,
       );
+      for (const { what, reason } of differences) {
+        const kind = `${what} | ${reason}`;
+        kinds.set(kind, [...(kinds.get(kind) ?? []), example.name]);
+      }
+      each.push(`## ${source}`, '', '| Container | What | There | Here | Why |', '|---|---|---|---|---|');
+      each.push(...differences.map(rowOf), '');
     }
+    const rows = [...kinds].map(([kind, names]) => `| ${kind} | ${[...new Set(names)].join(', ')} |`);
     const page = [
       '# Deployments that exist, by the chart',
       '',
       'Five deployments of other projects, rendered by the chart `csi-driver` from values files. Containers have the same names, and the same',
-      'arguments and environment but for the differences below. Written by a test (`npm run charts -- -u`), which fails for a difference',
-      'without a reason.',
+      'arguments and environment but for the differences below. `npm run charts` compares, fails for a difference without a reason, and writes',
+      'each of them, container by container, to `reports/deployments.md`; `npm run charts -- -u` writes this page.',
       '',
-      ...sections,
+      '| Deployment | Values | Containers | Differences |',
+      '|---|---|---|---|',
+      ...compared,
+      '',
+      '| What differs | Why | Where |',
+      '|---|---|---|',
+      ...rows.toSorted(),
+      '',
     ].join('\n');
+    const reports = join(chartsFolder, '..', 'reports');
+    mkdirSync(reports, { recursive: true });
+    writeFileSync(join(reports, 'deployments.md'), each.join('\n'));
     await expect(page).toMatchFileSnapshot(join(chartsFolder, '..', 'docs', 'reference', 'deployments.md'));
   });
 });
+
+function rowOf({ container: where, what, theirs, ours, reason }: Difference): string {
+  const cell = (text: string): string => (text === '' ? '' : `\`${text}\``);
+  return `| ${where} | ${what} | ${cell(theirs)} | ${cell(ours)} | ${reason} |`;
+}
