@@ -43,7 +43,9 @@ beforeAll(async () => {
 
 afterEach(async () => {
   await emptyCluster();
-  await kubectl(['delete', 'namespace', 'my-driver', 'hostpath', '--ignore-not-found', '--timeout=60s']);
+  await kubectl(['delete', 'csidriver,storageclass', '--all']);
+  await kubectl(['delete', 'clusterrole,clusterrolebinding', '--selector=app.kubernetes.io/instance=deployed']);
+  await kubectl(['delete', 'namespace', 'my-driver', 'hostpath', 'deployed', '--ignore-not-found', '--timeout=60s']);
   await kubectl(['delete', 'clusterrole,clusterrolebinding', 'leftovers', '--ignore-not-found']);
 });
 
@@ -55,9 +57,22 @@ afterAll(async () => {
 /** The values that the page about an installation shows. */
 const values = (): string => readPage(`${folder}/install.md`).find((step) => step.kind === 'file')!.content;
 
+const noImages = '--set=sidecars.image.registry=';
+
+/** By other means than helm: what a chart of others has made. */
+async function deployDriver(): Promise<{ readonly namespace: string; readonly deployment: string }> {
+  const namespace = 'deployed';
+  await kubectl(['create', 'namespace', namespace]);
+  const flags = [`--namespace=${namespace}`, '--values=-', noImages];
+  const input = await helm(['template', 'deployed', chartFolder('csi-driver'), '--skip-tests', ...flags], {
+    input: values(),
+  });
+  await kubectl(['apply', `--namespace=${namespace}`, '--filename=-'], { input });
+  return { namespace, deployment: 'deployed-csi-driver-controller' };
+}
+
 /** With upstream's sidecars. */
 async function installDriver(namespace: string): Promise<void> {
-  const noImages = '--set=sidecars.image.registry=';
   await helm(['install', 'my-driver', chartFolder('csi-driver'), `--namespace=${namespace}`, '--values=-', noImages], {
     input: values(),
   });
@@ -102,15 +117,17 @@ async function imagesOf(
   return Object.fromEntries(containers.map(({ name: container, image }) => [container, image]));
 }
 
-it('[packaging#66] given README, when its commands are typed, then an example is installed, with our image in one container', async () => {
-  const page = openPage('README.md', { REGISTRY: 'registry.example.com' });
+it('[packaging#66] given README, when its commands are typed, then an example is installed, and a driver that is there gets our image in one container', async () => {
+  const { namespace, deployment } = await deployDriver();
+  const placeholders = { NAMESPACE: namespace, DEPLOYMENT: deployment, REGISTRY: 'registry.example.com' };
+  const page = openPage('README.md', placeholders);
   await page.section('Try it');
   await page.section('Use it');
-  const images = await imagesOf('deployment', 'hostpath-csi-driver-controller', 'hostpath');
-  expect(images).toMatchObject({
-    'csi-attacher': 'registry.example.com/csi-attacher:v0.1.0',
-    'csi-resizer': expect.stringMatching(/^registry\.k8s\.io\/sig-storage\//),
-  });
+  const example = await imagesOf('deployment', 'hostpath-csi-driver-controller', 'hostpath');
+  expect(example['csi-attacher']).toMatch(/^registry\.k8s\.io\/sig-storage\//);
+  expect(await get('storageclass', 'hostpath')).toMatchObject({ provisioner: 'hostpath.csi.k8s.io' });
+  const images = await imagesOf('deployment', deployment, namespace);
+  expect(images['csi-attacher']).toBe('registry.example.com/csi-attacher:v0.1.0');
   console.info(page.report());
 });
 
@@ -133,14 +150,13 @@ it('[packaging#66] given the page about an installation, when it is typed, then 
   await page.section('Uninstall');
   const kinds =
     'deployments,daemonsets,services,roles,rolebindings,clusterroles,clusterrolebindings,storageclasses,csidrivers';
-  expect(await list(kinds, '--all-namespaces', '--selector=app.kubernetes.io/instance=my-driver')).toEqual([]);
+  const left = await list(kinds, '--all-namespaces', '--selector=app.kubernetes.io/instance=my-driver');
+  expect(left.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([]);
   console.info(page.report());
 });
 
 it('[packaging#66] given a driver with the sidecars of upstream, when the page about one image is typed, then ours is in that container, and at the end the old one', async () => {
-  const namespace = await createNamespace('privileged');
-  await installDriver(namespace);
-  const deployment = 'my-driver-csi-driver-controller';
+  const { namespace, deployment } = await deployDriver();
   const before = await imagesOf('deployment', deployment, namespace);
   const old = before['csi-attacher']!;
   expect(old).toMatch(/^registry\.k8s\.io\/sig-storage\/csi-attacher:/);
