@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { repositoryRoot } from '../processes/program.ts';
 import { parsePage, readPage } from './read-page.ts';
@@ -78,12 +79,37 @@ describe('the commands of a page', () => {
   });
 });
 
-it.each(globSync(['README.md', 'docs/operations/*.md'], { cwd: repositoryRoot }))(
+const operatorsPages = globSync(['README.md', 'docs/operations/*.md'], { cwd: repositoryRoot });
+const textOf = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8');
+
+it.each(operatorsPages)(
   '[packaging#66] given %s, then each of its commands can be run by a test or says why not, and its npm scripts exist',
   (path) => {
     readPage(path);
-    const { scripts } = JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8')) as { scripts: object };
-    const named = [...readFileSync(join(repositoryRoot, path), 'utf8').matchAll(/\bnpm run ([\w-]+)/g)];
+    const { scripts } = JSON.parse(textOf('package.json')) as { readonly scripts: object };
+    const named = [...textOf(path).matchAll(/\bnpm run ([\w-]+)/g)];
     expect(named.map(([, name = '']) => name).filter((name) => !(name in scripts))).toEqual([]);
   },
 );
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** A star stands for any key. */
+function isThere(values: unknown, [key, ...rest]: readonly string[]): boolean {
+  if (key === undefined) return true;
+  if (typeof values !== 'object' || values === null) return false;
+  if (key === '*') return Object.values(values).some((value) => isThere(value, rest));
+  return key in values && isThere((values as Values)[key], rest);
+}
+
+it('[packaging#66] given a value that a page for operators names, then a chart has it', () => {
+  const charts = ['csi-driver', 'snapshot-controller'].map(
+    (name) => load(textOf(`charts/${name}/values.yaml`)) as Values,
+  );
+  const named = operatorsPages.flatMap((path) =>
+    [...textOf(path).matchAll(/`([a-zA-Z]+(?:\.[\w*]+)+)(?:=\S*|: [^`]*)?`/g)].map(([, value = '']) => value),
+  );
+  const values = named.filter((value) => charts.some((chart) => value.slice(0, value.indexOf('.')) in chart));
+  expect(values.length).toBeGreaterThan(40);
+  expect(values.filter((value) => !charts.some((chart) => isThere(chart, value.split('.'))))).toEqual([]);
+});
