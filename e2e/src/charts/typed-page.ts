@@ -24,7 +24,7 @@ export function openPage(
   files: Readonly<Record<string, string>> = {},
 ): TypedPage {
   const folder = readersFolder();
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content, { flag: 'wx' });
   let steps: readonly PageStep[] = readPage(path);
   const lines = [`${path}, with ${JSON.stringify(placeholders)}`];
   return {
@@ -34,7 +34,7 @@ export function openPage(
       steps = steps.filter(({ section }) => section !== heading);
       let written = '';
       for (const step of own) {
-        if (step.kind === 'file') writeFileSync(join(folder, step.name), step.content);
+        if (step.kind === 'file') writeFileSync(join(folder, step.name), step.content, { flag: 'wx' });
         else if (step.notTested !== undefined) lines.push(`  not run (${step.notTested}): ${step.text}`);
         else {
           const text = filled(step.text, placeholders);
@@ -67,7 +67,7 @@ function filled(text: string, placeholders: Placeholders): string {
   return done;
 }
 
-/** The repository, with a place for files of the reader, and csi-sidecars as somebody has put it in the PATH. */
+/** The repository by links, with a place for new files of the reader, and csi-sidecars as somebody has put it in the PATH. */
 function readersFolder(): string {
   const { scratch, kubeconfig } = inject('cluster');
   const folder = mkdtempSync(join(scratch, 'page-'));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { leftoversRules } from '@csi-sidecars/provisioner';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { repositoryRoot } from '../processes/program.ts';
@@ -112,4 +113,23 @@ it('[packaging#66] given a value that a page for operators names, then a chart h
   const values = named.filter((value) => charts.some((chart) => value.slice(0, value.indexOf('.')) in chart));
   expect(values.length).toBeGreaterThan(40);
   expect(values.filter((value) => !charts.some((chart) => isThere(chart, value.split('.'))))).toEqual([]);
+});
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+const granted = (rules: readonly Rule[]): ReadonlySet<string> =>
+  new Set(
+    rules.flatMap(({ apiGroups, resources, verbs }) =>
+      apiGroups.flatMap((group) => resources.flatMap((each) => verbs.map((verb) => `${verb} ${group}/${each}`))),
+    ),
+  );
+
+it('[packaging#66] given the role for leftovers that the page shows, then it grants what the program uses', () => {
+  const file = readPage('docs/operations/leaving-csi-provisioner.md').find((step) => step.kind === 'file');
+  const { rules } = load(file?.content ?? '') as { readonly rules: readonly Rule[] };
+  expect(granted(rules)).toEqual(granted(leftoversRules));
 });
