@@ -42,6 +42,12 @@ export async function shell(command: string): Promise<string> {
   return textOf('sh', ['-c', command], await run('sh', ['-c', command]));
 }
 
+/** The same on a terminal, on which the line is typed. */
+export async function answer(command: string, line: string): Promise<string> {
+  const args = ['--quiet', '--return', '--command', command, '/dev/null'];
+  return textOf('script', args, await run('script', args, { input: `${line}\n` }));
+}
+
 /** Rejects with what helm wrote, unless it ends with 0. */
 export async function helm(args: readonly string[], options?: CommandOptions): Promise<string> {
   return textOf('helm', args, await tryHelm(args, options));
@@ -80,12 +86,12 @@ function textOf(program: string, args: readonly string[], { code, stdout, stderr
 }
 
 function run(program: string, args: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
-  const { kubeconfig: admin, kubectl: tool, scratch } = inject('cluster');
+  const { kubeconfig: admin, helm: helmTool, kubectl: tool, scratch } = inject('cluster');
   const { input = '', kubeconfig = admin } = options;
   return runCommand(program, args, {
     input,
     env: {
-      PATH: [dirname(tool), process.env['PATH']].join(delimiter),
+      PATH: [dirname(helmTool), dirname(tool), process.env['PATH']].join(delimiter),
       HOME: scratch,
       KUBECONFIG: kubeconfig,
       KUBECACHEDIR: join(scratch, 'kubectl-cache'),
