@@ -32,6 +32,7 @@ import { nodeSources } from './node/sources.ts';
 import { nodeSnapshots } from './node/snapshots.ts';
 import { nodeVolumes } from './node/volumes.ts';
 import { confined } from './packaging/confined.ts';
+import { examples } from './packaging/examples.ts';
 import { images } from './packaging/images.ts';
 import { releases } from './packaging/releases.ts';
 import { stockSnapshotController } from './packaging/snapshot-controller.ts';
@@ -125,6 +126,7 @@ export const allScenarios: readonly Scenario[] = [
   ...gcpTrouble,
   ...inCluster,
   ...confined,
+  ...examples,
   ...images,
   ...releases,
   ...stockSnapshotController,
