@@ -48,7 +48,7 @@ it.each([
     changed: ['driver.controller.volumeMounts', 'controller.extraVolumes', 'node.hostNetwork', 'ports'],
   },
 ])(
-  '[packaging#64] given the example $example, when the test driver takes the place of its driver, then nothing else of its values changes but what the machine lacks',
+  '[packaging#67] given the example $example, when the test driver takes the place of its driver, then nothing else of its values changes but what the machine lacks',
   ({ example, nodePorts: ports, changed }) => {
     const values = readExample(example);
     const over = standInValues(testRun, values, { ...standIn, ...(ports !== undefined && { nodePorts: ports }) });

@@ -31,6 +31,7 @@ import { rollOut } from './node/roll-out.ts';
 import { nodeSources } from './node/sources.ts';
 import { nodeSnapshots } from './node/snapshots.ts';
 import { nodeVolumes } from './node/volumes.ts';
+import { chartRights } from './packaging/chart-rights.ts';
 import { confined } from './packaging/confined.ts';
 import { examples } from './packaging/examples.ts';
 import { images } from './packaging/images.ts';
@@ -125,6 +126,7 @@ export const allScenarios: readonly Scenario[] = [
   ...gcpLife,
   ...gcpTrouble,
   ...inCluster,
+  ...chartRights,
   ...confined,
   ...examples,
   ...images,
