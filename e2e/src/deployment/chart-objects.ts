@@ -106,13 +106,17 @@ export async function untilPodReady(ctx: ScenarioContext, component: Component):
   );
 }
 
+/** A program that starts while its pod ends does not see the signal yet, and is killed at the end of the 30 s that the charts give. */
+const endWithinMs = 75_000;
+
 /** After helm has deleted those that own them. */
 export async function untilPodsGone(ctx: ScenarioContext, components: readonly Component[]): Promise<void> {
   const { eventually } = atAnyTime(ctx);
-  await eventually(`the pods of ${components.join(', ')} are gone`, async () => {
+  const areGone = async (): Promise<boolean> => {
     for (const component of components) if ((await podsOf(ctx, component)).length > 0) return false;
     return true;
-  });
+  };
+  await eventually(`the pods of ${components.join(', ')} are gone`, areGone, endWithinMs);
 }
 
 async function removeWorkloads(ctx: ScenarioContext, workloads: readonly Workload[]): Promise<void> {
