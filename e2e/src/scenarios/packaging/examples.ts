@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { csiStorageCapacities, secrets, type KubeObject, type Resource } from '@csi-sidecars/runtime';
+import { csiStorageCapacities, secrets, type Resource } from '@csi-sidecars/runtime';
 import { testDriverCommand } from '@csi-sidecars/test-driver';
 import { volumeSnapshotClasses } from '@csi-sidecars/volume';
 import { chartsFolder } from '../../../../charts/testing/helm.ts';
@@ -32,6 +32,7 @@ import { createClaim, deleteClaim, untilBound, untilVolumeGone } from '../provis
 import { ask, gib, untilSize } from '../resizer/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import { subjects } from '../sidecars.ts';
+import { removeUpstreamRole } from './releases.ts';
 import {
   createSnapshot,
   createSnapshotClass,
@@ -86,10 +87,10 @@ async function live(ctx: ScenarioContext, installation: Installation): Promise<v
   const node = nodeOf(ctx);
   const example = readExample(installation.example);
   await installDefinitions(ctx);
+  await removeUpstreamRole(ctx);
   await installation.before?.(ctx);
-  await untilNamespaceComplete(ctx);
   keepFolders(ctx, example);
-  const objects = new Set(await allObjects(ctx));
+  const objects = await objectsBefore(ctx);
   const mounts = new Set(node.mounts());
 
   const { driver, state } = await install(ctx, installation, example);
@@ -208,22 +209,16 @@ async function podsAndCapacityReach(ctx: ScenarioContext, driver: DriverDoor): P
   );
 }
 
-/** kube-controller-manager makes two objects in every namespace. */
-async function untilNamespaceComplete(ctx: ScenarioContext): Promise<void> {
-  const made = ['ServiceAccount', 'ConfigMap'].map((kind, index) => ({
-    resource: { ...configMaps, kind, plural: `${kind.toLowerCase()}s` },
-    name: ['default', 'kube-root-ca.crt'][index]!,
-  }));
-  await ctx.eventually('the namespace has what every namespace has', async () => {
-    for (const { resource, name } of made) {
-      const { items } = await ctx.api.list(resource, { namespace: ctx.namespace });
-      if (!items.some(({ metadata }: KubeObject) => metadata?.name === name)) return false;
-    }
-    return true;
+/** Once the namespace has the two objects that kube-controller-manager makes in each. */
+async function objectsBefore(ctx: ScenarioContext): Promise<ReadonlySet<string>> {
+  const names = [`ServiceAccount ${ctx.namespace}/default`, `ConfigMap ${ctx.namespace}/kube-root-ca.crt`];
+  return await ctx.eventually('the namespace has what every namespace has', async () => {
+    const all = new Set(await allObjects(ctx));
+    return names.every((name) => all.has(name)) ? all : undefined;
   });
 }
 
-/** containerd makes the folders of the node that the example mounts; those that it made go with the scenario. */
+/** kubelet makes folders of the node that the example mounts; those that it made go with the scenario. */
 function keepFolders(ctx: ScenarioContext, { node: { hostPaths = {} } }: Example): void {
   for (const { path } of Object.values(hostPaths)) {
     const folder = nodeOf(ctx).pathOf(path);

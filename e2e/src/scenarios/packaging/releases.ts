@@ -2,7 +2,7 @@
 /** I-09: the life of both charts' releases under a pod that writes. Everything is done by helm, as a user does it. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { csiDrivers, ignoreNotFound, type Resource } from '@csi-sidecars/runtime';
+import { csiDrivers, type Resource } from '@csi-sidecars/runtime';
 import { chartsFolder, helm } from '../../../../charts/testing/helm.ts';
 import { freePorts } from '../../control-planes/local/free-ports.ts';
 import { findPod, helmIn, untilPodsGone, type ChartName, type Component } from '../../deployment/chart-objects.ts';
@@ -107,6 +107,12 @@ const upstreamRole: Resource = {
   kind: 'ClusterRole',
   namespaced: false,
 };
+
+/** Scenarios with processes leave a role of upstream's name, and helm refuses what does not belong to the release. */
+export async function removeUpstreamRole(ctx: ScenarioContext): Promise<void> {
+  await ctx.remove(upstreamRole, 'snapshot-controller-runner');
+}
+
 const levels = { first: 5, later: 4 };
 const laterVersion = '999.0.0';
 
@@ -142,8 +148,7 @@ async function prepareReleases(ctx: ScenarioContext): Promise<Releases> {
     await untilRegistered(ctx, 60_000);
   };
   const valuesAt = ({ values: own, verbosity }: Release, level: number): Values => mergeValues(own, verbosity(level));
-  // Scenarios with processes leave a role of upstream's name. helm refuses what does not belong to the release.
-  await ctx.api.delete(upstreamRole, { name: 'snapshot-controller-runner' }).catch(ignoreNotFound);
+  await removeUpstreamRole(ctx);
   // Also after a failure, and then whatever is there.
   ctx.cleanUp.defer(async () => {
     for (const { name } of all) await run(['uninstall', name, '--ignore-not-found']);
