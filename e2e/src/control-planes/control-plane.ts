@@ -97,12 +97,18 @@ export interface RealNode {
   readonly podLogs: string;
   /** Where this process finds a path of the node, volumes that are mounted included. */
   pathOf(path: string): string;
-  /** The mounts for pods and of drivers. */
+  /** All mounts below kubelet's folder. */
+  mounts(): readonly string[];
+  /** Of these, the volumes of CSI drivers: for pods, and where drivers staged them. */
   volumeMounts(): readonly string[];
   /** The processes of a container of a running pod, the first one first; `containerd://...` as in the pod's status. */
   processesOf(containerId: string): readonly number[];
   /** Drops the files of images from the page cache, as far as no process has them open: the next start reads them from the disk. */
   forgetImages(): void;
+}
+
+export function isVolumeMount(path: string): boolean {
+  return /kubernetes\.io[~/]csi/.test(path);
 }
 
 export interface Component {

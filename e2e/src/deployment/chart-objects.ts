@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Objects that helm has rendered from a chart, in the cluster of a scenario: created, found again, and taken away with their pods. */
 import { ignoreNotFound, pods, type KubeObject, type Pod } from '@csi-sidecars/runtime';
-import { render } from '../../../charts/testing/helm.ts';
+import { helm, render } from '../../../charts/testing/helm.ts';
 import { applyObjects, removeClusterWide, resourceOf } from '../rbac/apply.ts';
 import type { ScenarioContext } from '../scenarios/context.ts';
 import { atAnyTime, isReady } from '../scenarios/pod-life.ts';
@@ -33,6 +33,16 @@ export async function renderChart(
   values: Values,
 ): Promise<readonly ChartObject[]> {
   return await render({ chart, namespace, release: namespace, values });
+}
+
+/** helm in the namespace of the scenario. */
+export async function helmIn(
+  { namespace, scratch, testRun }: ScenarioContext,
+  args: readonly string[],
+  values?: Values,
+): Promise<string> {
+  const place = ['--namespace', namespace, '--kubeconfig', testRun.controlPlane.adminKubeconfig];
+  return await helm([...args, ...place], values, scratch);
 }
 
 export function isWorkload(object: ChartObject): object is Workload {
@@ -94,6 +104,19 @@ export async function untilPodReady(ctx: ScenarioContext, component: Component):
     },
     60_000,
   );
+}
+
+/** A program that starts while its pod ends does not see the signal yet, and is killed at the end of the 30 s that the charts give. */
+const endWithinMs = 75_000;
+
+/** After helm has deleted those that own them. */
+export async function untilPodsGone(ctx: ScenarioContext, components: readonly Component[]): Promise<void> {
+  const { eventually } = atAnyTime(ctx);
+  const areGone = async (): Promise<boolean> => {
+    for (const component of components) if ((await podsOf(ctx, component)).length > 0) return false;
+    return true;
+  };
+  await eventually(`the pods of ${components.join(', ')} are gone`, areGone, endWithinMs);
 }
 
 async function removeWorkloads(ctx: ScenarioContext, workloads: readonly Workload[]): Promise<void> {

@@ -56,9 +56,8 @@ const driverProbe = { failureThreshold: 5, initialDelaySeconds: 20, timeoutSecon
 /** Values of chart csi-driver. */
 export function driverValues(testRun: TestRun, placement: DriverPlacement): Values {
   const { driverName, kubeletRoot, folder, args, ports, controllers } = placement;
-  const isUpstream = testRun.programs === 'upstream';
-  // The chart knows the tags of upstream's images, and these have ours.
-  const sidecar = { image: { tag: imageTag } };
+  const relay = nodeSocket(folder);
+  const { shared, sidecar } = imagesOf(testRun);
   const controller = { ...sidecar, env: apiServerOf(testRun), startupProbe: quickStart };
   const snapshots = controllers.includes('csi-snapshotter');
   return {
@@ -69,11 +68,10 @@ export function driverValues(testRun: TestRun, placement: DriverPlacement): Valu
       name: driverName,
       image: { repository: testDriverRepository, tag: imageTag, pullPolicy: 'Never' },
       node: { args, livenessProbe: driverProbe },
-      // The storage of the test driver is in one process, that of the node: in the controller's pod calls are handed on to it.
       controller: {
         command: relayCommand,
-        args: ['/csi/csi.sock', '/node/csi.sock'],
-        volumeMounts: [{ name: 'node-socket', mountPath: '/node' }],
+        args: relay.args,
+        volumeMounts: [relay.mount],
         livenessProbe: driverProbe,
         readinessProbe: { periodSeconds: 1 },
       },
@@ -87,8 +85,7 @@ export function driverValues(testRun: TestRun, placement: DriverPlacement): Valu
       volumeAttributesClass: true,
     },
     sidecars: {
-      image: { registry, pullPolicy: 'Never', ...(!isUpstream && { tag: imageTag }) },
-      implementation: isUpstream ? 'upstream' : 'csi-sidecars',
+      ...shared,
       logLevel: 5,
       provisioner: controller,
       attacher: controller,
@@ -101,7 +98,7 @@ export function driverValues(testRun: TestRun, placement: DriverPlacement): Valu
       ...onHost,
       // All are on one node, whose name would be the identity of each of them.
       replicas: 1,
-      extraVolumes: [{ name: 'node-socket', hostPath: { path: folder, type: 'Directory' } }],
+      extraVolumes: [relay.volume],
     },
     node: onHost,
     ports: {
@@ -116,6 +113,36 @@ export function driverValues(testRun: TestRun, placement: DriverPlacement): Valu
     },
     rbac: { profile: profiles[testRun.rbac] },
     test: { hostNetwork: true, env: apiServerOf(testRun), timeout: '60s' },
+  };
+}
+
+/** Whose programs are in the images that the node has: values of all sidecars, and of each. */
+export function imagesOf({ programs }: TestRun): { readonly shared: Values; readonly sidecar: Values } {
+  const isUpstream = programs === 'upstream';
+  return {
+    shared: {
+      image: { registry, pullPolicy: 'Never', ...(!isUpstream && { tag: imageTag }) },
+      implementation: isUpstream ? 'upstream' : 'csi-sidecars',
+    },
+    // The chart knows the tags of upstream's images, and these have ours.
+    sidecar: { image: { tag: imageTag } },
+  };
+}
+
+/**
+ * The storage of the test driver is in one process, the one on the node: in the controller's pod a relay hands calls on to its socket in that
+ * folder.
+ */
+export function nodeSocket(folder: string): {
+  readonly volume: Values;
+  readonly mount: Values;
+  readonly args: readonly string[];
+} {
+  const name = 'node-socket';
+  return {
+    volume: { name, hostPath: { path: folder, type: 'Directory' } },
+    mount: { name, mountPath: '/node' },
+    args: ['/csi/csi.sock', '/node/csi.sock'],
   };
 }
 

@@ -31,6 +31,8 @@ export async function testDriverLayers(): Promise<readonly Layer[]> {
   return [
     layerOf('Node.js', runtime, quickly),
     layerOf('programs that mount, format and copy', storageTools(), quickly),
+    // For hooks of containers, which drivers have in scripts.
+    shellLayer(['rm']),
     layerOf('the test driver', [await testDriver(), await relay()], quickly),
   ];
 }

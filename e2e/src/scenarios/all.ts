@@ -31,7 +31,9 @@ import { rollOut } from './node/roll-out.ts';
 import { nodeSources } from './node/sources.ts';
 import { nodeSnapshots } from './node/snapshots.ts';
 import { nodeVolumes } from './node/volumes.ts';
+import { chartRights } from './packaging/chart-rights.ts';
 import { confined } from './packaging/confined.ts';
+import { examples } from './packaging/examples.ts';
 import { images } from './packaging/images.ts';
 import { releases } from './packaging/releases.ts';
 import { stockSnapshotController } from './packaging/snapshot-controller.ts';
@@ -124,7 +126,9 @@ export const allScenarios: readonly Scenario[] = [
   ...gcpLife,
   ...gcpTrouble,
   ...inCluster,
+  ...chartRights,
   ...confined,
+  ...examples,
   ...images,
   ...releases,
   ...stockSnapshotController,

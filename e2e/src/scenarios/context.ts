@@ -61,8 +61,8 @@ export interface ScenarioContext {
   readonly driver: DriverInstance;
   /** Undefined if the scenario has started none. */
   readonly startedDriver: DriverDoor | undefined;
-  /** A driver that was started elsewhere, for example in a pod. */
-  useDriver(door: DriverDoor): void;
+  /** A driver that was started elsewhere, for example in a pod. Undefined: it has been taken away again. */
+  useDriver(door: DriverDoor | undefined): void;
   startDriver(options?: AnnouncedDriverOptions): Promise<DriverInstance>;
   /**
    * Checks the driver's side if the driver supports it: a foreign one does not, and then the result records that this

@@ -22,7 +22,8 @@ export function atAnyTime(ctx: ScenarioContext): Ending {
     api,
     namespace,
     remove: (resource, name) => ctx.remove(resource, name),
-    eventually: (what, check) => eventually(patience, { what, check }),
+    eventually: (what, check, timeoutMs) =>
+      eventually(patience, { what, check, ...(timeoutMs !== undefined && { timeoutMs }) }),
   };
 }
 

@@ -104,6 +104,20 @@ describe.skipIf(!hasHelm).each(examples)('example $name', ({ name }) => {
   });
 });
 
+/** On every node with a kubelet, or of a program that the driver needs there: open-iscsi, lvmd. */
+const onEveryNode = /^(\/|\/proc|\/dev|\/sys(\/.*)?|\/etc\/iscsi|\/run\/topolvm|\/var\/lib\/kubelet\/.*)$/;
+
+it.skipIf(!hasHelm).each(examples)(
+  '[packaging#62] given the example $name on a node that lacks a folder which not every node has, then it is made, and the driver starts',
+  async ({ name }) => {
+    const demanded = (await rendered(name))
+      .filter(isWorkload)
+      .flatMap((object) => podOf(object).volumes ?? [])
+      .flatMap(({ hostPath }) => (hostPath?.type === 'Directory' ? [hostPath.path] : []));
+    expect(demanded.filter((path) => !onEveryNode.test(path))).toEqual([]);
+  },
+);
+
 interface Published {
   readonly example: string;
   /** Flags by container, where the example has them too. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { clusterConfiguration, credentialsOf, processesIn, volumeMountsIn } from './cluster.ts';
+import { isVolumeMount } from '../control-plane.ts';
+import { clusterConfiguration, credentialsOf, processesIn, mountsIn } from './cluster.ts';
 
 describe('clusterConfiguration', () => {
   it('given a folder for logs, then kubelet has its own folder under the same path here and there, shared both ways', () => {
@@ -58,10 +59,12 @@ it('given control groups of both versions, then the processes of a container are
   expect(processesIn(cgroups, 'abc')).toEqual([2, 3]);
 });
 
-it('given a mount table, then the mounts for pods and of drivers are found', () => {
+it("given a mount table, then the mounts below kubelet's folder are found, and which of them are CSI volumes", () => {
   const pod = '/var/lib/kubelet/pods/1/volumes/kubernetes.io~csi/pv/mount';
   const driver = '/var/lib/kubelet/plugins/kubernetes.io/csi/d/1/globalmount';
   const line = (path: string): string => `1 2 0:1 / ${path} rw - ext4 /dev/x rw`;
-  const text = [pod, driver, '/var/lib/kubelet/pods/1/volumes/kubernetes.io~projected/t', '/proc'].map(line).join('\n');
-  expect(volumeMountsIn(text)).toEqual([pod, driver]);
+  const token = '/var/lib/kubelet/pods/1/volumes/kubernetes.io~projected/t';
+  const text = [pod, driver, token, '/proc'].map(line).join('\n');
+  expect(mountsIn(text)).toEqual([pod, driver, token]);
+  expect(mountsIn(text).filter(isVolumeMount)).toEqual([pod, driver]);
 });

@@ -85,10 +85,10 @@ export function processesIn(cgroups: ReadonlyMap<number, string>, containerId: s
   return [...cgroups].filter(([, text]) => text.includes(containerId)).map(([pid]) => pid);
 }
 
-/** Mount points of CSI volumes and drivers, from a process's `mountinfo`. */
-export function volumeMountsIn(mountinfo: string): readonly string[] {
+/** Mount points below kubelet's folder, from a process's `mountinfo`. */
+export function mountsIn(mountinfo: string): readonly string[] {
   return mountinfo
     .split('\n')
     .map((line) => line.split(' ')[4] ?? '')
-    .filter((path) => path.startsWith(`${kubeletRoot}/`) && /kubernetes\.io[~/]csi/.test(path));
+    .filter((path) => path.startsWith(`${kubeletRoot}/`));
 }

@@ -17,18 +17,11 @@ import { Refusal } from '../../refusal.ts';
 import { directTransport } from '../../suite-client/direct-transport.ts';
 import { ensureTools } from '../../tools/ensure-tools.ts';
 import type { Environment } from '../../tools/locate.ts';
-import type { ControlPlane, RealNode } from '../control-plane.ts';
+import { isVolumeMount, type ControlPlane, type RealNode } from '../control-plane.ts';
 import { writeKubeconfig } from '../kubeconfig.ts';
 import { checkConsent } from '../node/machine.ts';
 import { requestToken } from '../request-token.ts';
-import {
-  clusterConfiguration,
-  credentialsOf,
-  kubeletRoot,
-  nodeNameOf,
-  processesIn,
-  volumeMountsIn,
-} from './cluster.ts';
+import { clusterConfiguration, credentialsOf, kubeletRoot, nodeNameOf, processesIn, mountsIn } from './cluster.ts';
 import { abandonedCluster, claimFolder, removeFolder, thisMachine } from './kubelet-folder.ts';
 
 export interface KindOptions {
@@ -119,12 +112,14 @@ export async function startKind({ folder, env }: KindOptions): Promise<ControlPl
 async function nodeIn(engine: string, name: string, podLogs: string): Promise<RealNode> {
   const { stdout } = await run(engine, ['inspect', '--format', '{{.State.Pid}}', name]);
   const inNode = `/proc/${stdout.trim()}`;
+  const mounts = (): readonly string[] => mountsIn(readFileSync(`${inNode}/mountinfo`, 'utf8'));
   return {
     name,
     kubeletRoot,
     podLogs,
     pathOf: (path) => `${inNode}/root${path}`,
-    volumeMounts: () => volumeMountsIn(readFileSync(`${inNode}/mountinfo`, 'utf8')),
+    mounts,
+    volumeMounts: () => mounts().filter(isVolumeMount),
     processesOf: (containerId) => processesIn(controlGroups(), containerId.replace('containerd://', '')),
     forgetImages: () => forgetNodeBinaries(`${inNode}/root/var/lib/containerd`),
   };

@@ -17,7 +17,7 @@ import { ensureTools } from '../../tools/ensure-tools.ts';
 import type { Environment } from '../../tools/locate.ts';
 import { eventually } from '../../eventually.ts';
 import { forgetNodeBinaries } from '../../nodes/page-cache.ts';
-import type { ControlPlane, RealNode } from '../control-plane.ts';
+import { isVolumeMount, type ControlPlane, type RealNode } from '../control-plane.ts';
 import { createComponent, type LocalComponent } from '../local/component.ts';
 import { loadArgs, type ComponentPlan } from '../local/components.ts';
 import { freePorts } from '../local/free-ports.ts';
@@ -97,12 +97,15 @@ export async function startNode({
   opening.defer(() => removePods(api, clock));
   await untilReady({ api, clock, nodeName, kubelet });
 
+  const root = kubeletRoot(work);
+  const mountsInRoot = (): readonly string[] => mounts.mounts().filter((path) => path.startsWith(`${root}/`));
   const node: RealNode = {
     name: nodeName,
-    kubeletRoot: kubeletRoot(work),
+    kubeletRoot: root,
     podLogs: podLogs(work),
     pathOf: (path) => mounts.pathOf(path),
-    volumeMounts: () => mounts.mounts().filter((path) => /kubernetes\.io[~/]csi/.test(path)),
+    mounts: mountsInRoot,
+    volumeMounts: () => mountsInRoot().filter(isVolumeMount),
     processesOf: (containerId) => cgroups.processesOf(containerId.replace('containerd://', '')),
     forgetImages: () => forgetNodeBinaries(join(work, 'containerd')),
   };

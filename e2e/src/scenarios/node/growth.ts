@@ -33,11 +33,14 @@ import {
 
 const file = '/data/file';
 /** Grows while it is mounted. The kernel allows the same of ext4 only to holders of CAP_SYS_RESOURCE, which sandboxes drop. */
-const fileSystem = { layout: 'filesystem', 'csi.storage.k8s.io/fstype': 'xfs' };
+export const fileSystem = { layout: 'filesystem', 'csi.storage.k8s.io/fstype': 'xfs' };
 /** At most this much of a file system of some GiB is its own. */
 const overhead = gib / 8n;
 
-const reportsFreeSpace = [`while true; do echo "bytes $(($(stat -f -c '%b * %S' /data)))"; sleep 0.2; done &`] as const;
+/** The pod says how much space it sees. */
+export const reportsFreeSpace = [
+  `while true; do echo "bytes $(($(stat -f -c '%b * %S' /data)))"; sleep 0.2; done &`,
+] as const;
 
 export const nodeGrowth: readonly Scenario[] = [
   {
@@ -146,7 +149,8 @@ async function writerOnFileSystem(ctx: ScenarioContext): Promise<string> {
   return written;
 }
 
-async function untilSpace(ctx: ScenarioContext, bytes: bigint): Promise<void> {
+/** The pod `writer` sees this much. */
+export async function untilSpace(ctx: ScenarioContext, bytes: bigint): Promise<void> {
   await ctx.eventually('the pod sees the space', () => Number(lastSaid(ctx, 'writer', 'bytes')) > bytes - overhead);
 }
 

@@ -2,17 +2,17 @@
 /** I-09: the life of both charts' releases under a pod that writes. Everything is done by helm, as a user does it. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { csiDrivers, ignoreNotFound, type Resource } from '@csi-sidecars/runtime';
+import { csiDrivers, type Resource } from '@csi-sidecars/runtime';
 import { chartsFolder, helm } from '../../../../charts/testing/helm.ts';
 import { freePorts } from '../../control-planes/local/free-ports.ts';
-import { findPod, podsOf, type ChartName, type Component } from '../../deployment/chart-objects.ts';
+import { findPod, helmIn, untilPodsGone, type ChartName, type Component } from '../../deployment/chart-objects.ts';
 import { createCalls, namesOf } from '../../driver/calls.ts';
 import { isRegistered, prepareDeployment, untilRegistered } from '../../deployment/deploy.ts';
 import { mergeValues, snapshotControllerValues, type Values } from '../../deployment/values.ts';
 import { claimed } from '../../workload/user-pods.ts';
 import type { ScenarioContext } from '../context.ts';
 import { reads, startUser, stillWrites, untilSaid, writes, writesAllTheTime } from '../node/user-steps.ts';
-import { atAnyTime, endPod, isReady } from '../pod-life.ts';
+import { endPod, isReady } from '../pod-life.ts';
 import { createClaim, createClass } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import {
@@ -107,13 +107,18 @@ const upstreamRole: Resource = {
   kind: 'ClusterRole',
   namespaced: false,
 };
+
+/** Scenarios with processes leave a role of upstream's name, and helm refuses what does not belong to the release. */
+export async function removeUpstreamRole(ctx: ScenarioContext): Promise<void> {
+  await ctx.remove(upstreamRole, 'snapshot-controller-runner');
+}
+
 const levels = { first: 5, later: 4 };
 const laterVersion = '999.0.0';
 
 async function prepareReleases(ctx: ScenarioContext): Promise<Releases> {
-  const { testRun, namespace, scratch } = ctx;
-  const run = (args: readonly string[], values?: Values): Promise<string> =>
-    helm([...args, '--namespace', namespace, '--kubeconfig', testRun.controlPlane.adminKubeconfig], values, scratch);
+  const { testRun, scratch } = ctx;
+  const run = (args: readonly string[], values?: Values): Promise<string> => helmIn(ctx, args, values);
   const { http } = await freePorts(['http']);
   const { values, driver } = await prepareDeployment(ctx, controllers);
   const all: readonly Release[] = [
@@ -143,13 +148,11 @@ async function prepareReleases(ctx: ScenarioContext): Promise<Releases> {
     await untilRegistered(ctx, 60_000);
   };
   const valuesAt = ({ values: own, verbosity }: Release, level: number): Values => mergeValues(own, verbosity(level));
-  // Scenarios with processes leave a role of upstream's name. helm refuses what does not belong to the release.
-  await ctx.api.delete(upstreamRole, { name: 'snapshot-controller-runner' }).catch(ignoreNotFound);
+  await removeUpstreamRole(ctx);
   // Also after a failure, and then whatever is there.
   ctx.cleanUp.defer(async () => {
     for (const { name } of all) await run(['uninstall', name, '--ignore-not-found']);
-    const { eventually } = atAnyTime(ctx);
-    await eventually('the pods of the releases are gone', async () => await haveNone(ctx, components));
+    await untilPodsGone(ctx, components);
     // Kept by its release.
     await ctx.remove(csiDrivers, ctx.driverName);
   });
@@ -184,7 +187,7 @@ async function prepareReleases(ctx: ScenarioContext): Promise<Releases> {
     },
     uninstall: async () => {
       for (const { name } of all.toReversed()) await run(['uninstall', name]);
-      await ctx.eventually('the pods of the releases are gone', async () => await haveNone(ctx, components), 60_000);
+      await untilPodsGone(ctx, components);
       await ctx.eventually('kubelet has forgotten the driver', async () => !(await isRegistered(ctx)));
     },
   };
@@ -194,9 +197,4 @@ async function hasLevel(ctx: ScenarioContext, component: Component, level: numbe
   const pod = await findPod(ctx, component);
   const args = pod?.spec?.containers.flatMap((container) => container.args ?? []) ?? [];
   return pod !== undefined && isReady(pod) && args.includes(`--v=${level}`);
-}
-
-async function haveNone(ctx: ScenarioContext, components: readonly Component[]): Promise<boolean> {
-  for (const component of components) if ((await podsOf(ctx, component)).length > 0) return false;
-  return true;
 }

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/** I-19: the programs as processes with the arguments and the account that the charts give their containers, whoever made the programs. */
+import assert from 'node:assert/strict';
+import { csiStorageCapacities, pods, type Pod } from '@csi-sidecars/runtime';
+import { paperDriver } from '@csi-sidecars/sim';
+import { allCapabilities, type Capabilities } from '@csi-sidecars/test-driver';
+import {
+  createObjects,
+  isWorkload,
+  renderChart,
+  type ChartName,
+  type ChartObject,
+} from '../../deployment/chart-objects.ts';
+import type { Values } from '../../deployment/values.ts';
+import { addEmulatedNode } from '../../nodes/emulated-node.ts';
+import type { ControllerName } from '../../processes/program.ts';
+import { ensureTools } from '../../tools/ensure-tools.ts';
+import { startAttachable } from '../attacher/steps.ts';
+import { assertNothingIsLeft, live, type Stage } from '../combined/life.ts';
+import type { ScenarioContext } from '../context.ts';
+import { ownRefusals } from '../own-requests.ts';
+import { createClaim, createClass, deleteClaim, untilBound, untilVolumeGone } from '../provisioner/steps.ts';
+import { makeClass, untilStatus, wantClass } from '../resizer/steps.ts';
+import { zoneKey } from '../provisioner/zones.ts';
+import type { Scenario } from '../scenario.ts';
+import { subjects } from '../sidecars.ts';
+import { createSnapshotClass, deleteGroup, installDefinitions, takeGroup } from '../snapshots/steps.ts';
+
+export const chartRights: readonly Scenario[] = [
+  {
+    id: 'I-19',
+    title:
+      'each program with the arguments and rights that the charts render for it: capacity, claim, attach, grow, modify, snapshot, group, delete, and no request is refused',
+    needs: ['rbac', 'audit', 'controller-manager', 'attributes-classes', 'driver-settings', 'driver-journal'],
+    serial: true,
+    run: async (ctx) => {
+      await ensureTools(['helm'], { env: ctx.testRun.env });
+      const stage = await setStage(ctx);
+      await startRendered(ctx, 'snapshot-controller', { controller: { groupSnapshots: true } });
+      await startRendered(ctx, 'csi-driver', driverValues(ctx));
+
+      await untilCapacity(ctx, stage.storageClass);
+      await live(ctx, stage, 0);
+      await createClaim(ctx, stage.storageClass);
+      const bound = await untilBound(ctx);
+      await wantClass(ctx, await makeClass(ctx, 'fast', { iops: '100' }));
+      await untilStatus(
+        ctx,
+        'is modified',
+        ({ currentVolumeAttributesClassName }) => currentVolumeAttributesClassName === ctx.nameOf('fast'),
+      );
+      await takeGroup(ctx, [bound]);
+      await deleteGroup(ctx);
+      await deleteClaim(ctx);
+      await untilVolumeGone(ctx, bound.volume.metadata?.name ?? '');
+      await assertNothingIsLeft(ctx);
+      assert.deepEqual(ownRefusals(ctx), []);
+    },
+  },
+];
+
+/** Volumes grow without a node. */
+const capabilities: Capabilities = {
+  ...allCapabilities,
+  node: allCapabilities.node.filter((type) => type !== 'EXPAND_VOLUME'),
+};
+
+async function setStage(ctx: ScenarioContext): Promise<Stage> {
+  await installDefinitions(ctx);
+  const name = ctx.nameOf('one');
+  const topology = { [zoneKey]: name };
+  const node = await addEmulatedNode(ctx, { name, driver: paperDriver(ctx.driverName, { nodeId: name, topology }) });
+  await startAttachable(ctx, { settings: { capabilities, nodes: [{ id: name, segments: topology, maxVolumes: 0 }] } });
+  return {
+    nodes: [node],
+    storageClass: await createClass(ctx, { allowVolumeExpansion: true }),
+    snapshotClass: await createSnapshotClass(ctx),
+  };
+}
+
+/** All features, and nothing about rights. */
+function driverValues({ driverName }: ScenarioContext): Values {
+  return {
+    driver: { name: driverName, image: { repository: 'registry.example.com/driver', tag: 'v1' } },
+    features: { snapshots: true, groupSnapshots: true, volumeAttributesClass: true, capacity: true },
+    sidecars: {
+      resizer: { handleVolumeInUseError: true },
+      provisioner: { capacity: { forImmediateBinding: true } },
+    },
+  };
+}
+
+const rights = ['ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'];
+
+/** Rights and Deployment are applied, whose pods nothing runs: containers are processes of this machine. */
+async function startRendered(ctx: ScenarioContext, chart: ChartName, values: Values): Promise<void> {
+  const objects = await renderChart(ctx, chart, { ...values, ...whose(ctx, chart, values) });
+  const deployment = objects.find(({ kind }) => kind === 'Deployment');
+  assert.ok(deployment !== undefined && isWorkload(deployment));
+  const one = { ...deployment, spec: { ...deployment.spec, replicas: 1 } } as ChartObject;
+  await createObjects(ctx, [...objects.filter(({ kind }) => rights.includes(kind)), one]);
+  const { containers, serviceAccountName = '' } = deployment.spec.template.spec;
+  const pod = await podOf(ctx, deployment.metadata.name);
+  const env = { NAMESPACE: ctx.namespace, POD_NAME: pod.metadata?.name ?? '' };
+  for (const { name, args = [] } of containers.filter((each) => Object.hasOwn(subjects, each.name))) {
+    await ctx.startSidecar(name as ControllerName, {
+      account: { namespace: ctx.namespace, name: serviceAccountName },
+      env,
+      args: args.filter((arg) => !ofPod.test(arg)).map((arg) => arg.replace('$(POD_NAMESPACE)', ctx.namespace)),
+    });
+  }
+}
+
+/** The socket is another one here, and the ports of a pod may be taken on this machine. */
+const ofPod = /^--(csi-address|http-endpoint)=/;
+
+/** Without these values both charts deploy upstream's programs. */
+function whose({ testRun }: ScenarioContext, chart: ChartName, { sidecars = {} }: Values): Values {
+  if (testRun.programs === 'upstream') return {};
+  const ours = { implementation: 'csi-sidecars', image: { pullPolicy: 'Never' } };
+  return chart === 'csi-driver' ? { sidecars: { ...(sidecars as Values), ...ours } } : ours;
+}
+
+/** Waits for a node that runs it, or is on one that runs nothing. */
+async function podOf(ctx: ScenarioContext, deployment: string): Promise<Pod> {
+  return await ctx.eventually(`the Deployment ${deployment} has a pod`, async () => {
+    const { items } = await ctx.api.list(pods, { namespace: ctx.namespace });
+    return items.find(({ metadata }) => metadata?.name?.startsWith(`${deployment}-`));
+  });
+}
+
+async function untilCapacity(ctx: ScenarioContext, storageClass: string): Promise<void> {
+  await ctx.eventually('the capacity of the class is published, and its owner is the Deployment', async () => {
+    const { items } = await ctx.api.list(csiStorageCapacities, { namespace: ctx.namespace });
+    const own = items.find(({ storageClassName }) => storageClassName === storageClass);
+    return own?.metadata?.ownerReferences?.[0]?.kind === 'Deployment';
+  });
+}
