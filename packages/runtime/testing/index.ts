@@ -30,3 +30,4 @@ export { startTestServer } from './test-server.ts';
 export type { TestExchange, TestServer, TestServerOptions, Wire } from './test-server.ts';
 export * from './fake-api-server/index.ts';
 export * from './faults/index.ts';
+export * from './world/index.ts';

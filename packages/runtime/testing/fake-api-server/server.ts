@@ -81,6 +81,10 @@ export interface FakeApiServer {
   /** Ends all open watches: cleanly as on a timeout, or by cutting the connection. */
   readonly endWatches: (how: 'clean' | 'broken') => void;
   readonly openWatches: () => number;
+  /** Remembers the state. The returned function restores it, as from a backup of etcd, with a new resource version; watches break. */
+  readonly backup: () => () => void;
+  /** The resource version of the last change. */
+  readonly revision: () => number;
 }
 
 export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServer {
@@ -187,6 +191,14 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
     compact: store.compact,
     endWatches(how) {
       for (const open of watches.keys()) open.close(how);
+    },
+    revision: store.revision,
+    backup() {
+      const restore = store.backup();
+      return () => {
+        restore();
+        for (const each of watches.keys()) each.close('broken');
+      };
     },
     openWatches: () => watches.size,
   };

@@ -34,6 +34,11 @@ export interface Store {
   readonly collection: (id: string) => Collection;
   /** Forgets the history: watches and lists from an older revision get 410. */
   readonly compact: () => void;
+  /**
+   * Remembers everything as it is. The returned function brings it back as `etcdutl snapshot restore --bump-revision --mark-compacted` does:
+   * the objects are those of the backup, the revision is a new one, and the history is forgotten.
+   */
+  readonly backup: () => () => void;
 }
 
 export interface Collection {
@@ -49,6 +54,7 @@ export interface Collection {
   readonly oldestRevision: () => number;
   /** Forgets this collection's history. */
   readonly compact: () => void;
+  readonly backup: () => () => void;
   /** Calls `wake` after each change, until disposed. */
   readonly subscribe: (wake: () => void) => Disposable;
 }
@@ -134,6 +140,14 @@ export function createStore(options: StoreOptions = {}): Store {
         return log[index - forgotten];
       },
       oldestRevision: () => compactedAt,
+      backup() {
+        const saved = [...objects];
+        return () => {
+          objects.clear();
+          for (const [key, object] of saved) objects.set(key, object);
+          forget(0);
+        };
+      },
       subscribe(wake) {
         watchers.add(wake);
         return { [Symbol.dispose]: () => void watchers.delete(wake) };
@@ -153,6 +167,17 @@ export function createStore(options: StoreOptions = {}): Store {
     },
     compact() {
       for (const collection of collections.values()) collection.compact();
+    },
+    backup() {
+      const saved = new Map([...collections].map(([id, collection]) => [id, collection.backup()]));
+      return () => {
+        revision += 1_000_000;
+        for (const id of collections.keys()) {
+          const restore = saved.get(id);
+          if (restore === undefined) collections.delete(id);
+          else restore();
+        }
+      };
     },
   };
 }

@@ -216,8 +216,10 @@ export function claimUpdateCauses(next: StoredObject, previous: StoredObject): r
   const bound = at(previous, 'status', 'phase') === 'Bound';
   const fixed = (claim: StoredObject): unknown => {
     let rest = claim;
-    if (bound) rest = withField(rest, ['spec', 'resources', 'requests'], undefined);
-    rest = withField(rest, ['spec', 'volumeAttributesClassName'], undefined);
+    if (bound) {
+      rest = withField(rest, ['spec', 'resources', 'requests'], undefined);
+      rest = withField(rest, ['spec', 'volumeAttributesClassName'], undefined);
+    }
     // Binding sets the volume name once; the default class may be filled in later.
     if (textAt(previous, 'spec', 'volumeName') === '') rest = withField(rest, ['spec', 'volumeName'], undefined);
     if (at(previous, 'spec', 'storageClassName') === undefined)
