@@ -36,6 +36,8 @@ import {
 import { claimKeysOf, isTerminated, nodeOf } from '../pods.ts';
 import { createLoop, enqueueFor, type SimController, type SimDeps } from '../loop/loop.ts';
 
+const pendingMs = 20;
+
 export function createAttachDetach(deps: SimDeps): SimController {
   const { client, clock, informers, recorder } = deps;
   const users = informers.informer({ resource: pods, indexers: { claim: claimKeysOf } });
@@ -51,6 +53,8 @@ export function createAttachDetach(deps: SimDeps): SimController {
   const lost = new Map<string, Node>();
   /** When an attachment was first found to be unwanted. */
   const unwantedSinceMs = new Map<ObjectKey, number>();
+  /** Volumes whose VolumeAttachment is being created: as upstream, one operation of a volume at a time. */
+  const creating = new Set<string>();
 
   const loop = createLoop(deps, { name: 'attach-detach', informers: all, reconcile });
   users.addHandler(enqueueFor(loop, (pod) => volumesOf(pod).map((volume) => keyFor(volume, nodeOf(pod)))));
@@ -125,6 +129,7 @@ export function createAttachDetach(deps: SimDeps): SimController {
     const gone = lost.get(target.nodeName);
     const state = { volume, wanted, attachment, elsewhere, node, unwantedForMs } as const;
     const action = decideAttachment(gone === undefined ? state : { ...state, lastSeen: gone });
+    if (action.kind === 'create' && creating.has(volume.metadata?.name ?? '')) return requeueAfter(pendingMs);
     await perform(current, action, signal);
     if (wanted === 'unwanted' && attachment === undefined && action.kind === 'none') {
       targets.delete(key);
@@ -151,7 +156,12 @@ export function createAttachDetach(deps: SimDeps): SimController {
         const persistentVolumeName = volume.metadata?.name ?? '';
         const spec = { attacher: volume.spec?.csi?.driver ?? '', nodeName, source: { persistentVolumeName } };
         const metadata = { name: attachmentName(target) };
-        attachments.remember(await client.create(volumeAttachments, { metadata, spec }, { signal }));
+        creating.add(persistentVolumeName);
+        try {
+          attachments.remember(await client.create(volumeAttachments, { metadata, spec }, { signal }));
+        } finally {
+          creating.delete(persistentVolumeName);
+        }
         return;
       }
       case 'refuse':

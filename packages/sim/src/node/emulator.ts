@@ -26,6 +26,7 @@ import { createUseReport } from './use-report.ts';
 import { createVolumeLoop, volumeKeysOf } from './volume-loop.ts';
 import { nodeOf } from '../pods.ts';
 import { persistently } from '../loop/persistently.ts';
+import type { ExpansionOfNode } from './expansion.ts';
 import type { Folders } from './mount-calls.ts';
 import type { NodeDriver } from './driver.ts';
 import type { SimController, SimDeps } from '../loop/loop.ts';
@@ -43,6 +44,8 @@ export interface NodeOptions {
   readonly folders?: Folders;
   /** How often the status is reported without a change. Default 5 minutes, like kubelet's. */
   readonly statusReportMs?: number;
+  /** How kubelet grows file systems. Default: as from Kubernetes 1.32 on. */
+  readonly expansion?: ExpansionOfNode;
 }
 
 const usualStatusReportMs = 300_000;
@@ -67,6 +70,7 @@ export function createNodeEmulator(sim: SimDeps, options: NodeOptions): NodeEmul
     root = '/var/lib/kubelet',
     folders = { make: async () => undefined },
     statusReportMs = usualStatusReportMs,
+    expansion = 'withRecovery',
   } = options;
   const { client, clock } = sim;
   const view = createNodeView(sim.informers, name);
@@ -83,6 +87,7 @@ export function createNodeEmulator(sim: SimDeps, options: NodeOptions): NodeEmul
     table,
     registrations,
     freezer,
+    expansion,
     mountsChanged: enqueuePods,
     useChanged: use.renew,
   });
@@ -126,7 +131,14 @@ export function createNodeEmulator(sim: SimDeps, options: NodeOptions): NodeEmul
   view.claims.addHandler(onChange(enqueueClaim));
   view.attachments.addHandler(onChange(enqueueAttachment));
   view.drivers.addHandler(onChange(enqueueAll));
-  view.nodes.addHandler(onChange((node) => (node.metadata?.name === name ? enqueueAll() : undefined)));
+  view.nodes.addHandler(
+    onChange((node) => {
+      if (node.metadata?.name !== name) return;
+      enqueueAll();
+      // A Node that was created again shows nothing of what is mounted, or what was mounted before.
+      use.renew();
+    }),
+  );
 
   return {
     name,

@@ -20,7 +20,15 @@ type ClaimStatus = NonNullable<PersistentVolumeClaim['status']>;
 /** What kubelet acts on. An older resizer writes no status, and an older kubelet does not read it. */
 const asksNode: ReadonlySet<string | undefined> = new Set([undefined, 'NodeResizePending', 'NodeResizeInProgress']);
 
-export function needsExpansion(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+/** `beforeRecovery`: kubelet without the gate RecoverVolumeExpansionFailure, as before Kubernetes 1.32. It does not know the resize status. */
+export type ExpansionOfNode = 'withRecovery' | 'beforeRecovery';
+
+export function needsExpansion(
+  volume: PersistentVolume,
+  claim: PersistentVolumeClaim,
+  kind: ExpansionOfNode = 'withRecovery',
+): boolean {
+  if (kind === 'beforeRecovery') return claim.status?.phase === 'Bound' && outgrows(volume, claim);
   if (claim.metadata?.annotations?.[notRequired] === 'true') return false;
   if (!asksNode.has(claim.status?.allocatedResourceStatuses?.['storage'])) return false;
   return claim.status?.phase === 'Bound' && outgrows(volume, claim);
@@ -31,9 +39,14 @@ export function inProgress(status: ClaimStatus = {}): ClaimStatus {
   return { ...status, allocatedResourceStatuses };
 }
 
-export function finished(volume: PersistentVolume, status: ClaimStatus = {}): ClaimStatus {
+export function finished(
+  volume: PersistentVolume,
+  status: ClaimStatus = {},
+  kind: ExpansionOfNode = 'withRecovery',
+): ClaimStatus {
   const { allocatedResourceStatuses = {}, conditions = [], ...rest } = status;
-  const { storage: _storage, ...others } = allocatedResourceStatuses;
+  const { storage: _storage, ...known } = allocatedResourceStatuses;
+  const others = kind === 'beforeRecovery' ? allocatedResourceStatuses : known;
   const left = conditions.filter(({ type }) => !resizeConditions.has(type));
   return {
     ...rest,

@@ -13,7 +13,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { createLoop, type Loop, type SimDeps } from '../loop/loop.ts';
 import { expand, publish, stage, unpublish, unstage, type MountDeps, type MountTarget } from './mount-calls.ts';
-import { finished, inProgress, infeasible, isInfeasible, needsExpansion } from './expansion.ts';
+import { type ExpansionOfNode, finished, inProgress, infeasible, isInfeasible, needsExpansion } from './expansion.ts';
 import { nextStep, type VolumeStep } from './volume-steps.ts';
 import { uniqueVolumeName } from '../attach-detach/attachments.ts';
 import type { Freezer } from './freezer.ts';
@@ -28,6 +28,7 @@ export interface VolumeLoopDeps {
   readonly table: MountTable;
   readonly registrations: Pick<Registrations, 'get'>;
   readonly freezer: Freezer;
+  readonly expansion: ExpansionOfNode;
   /** Called when a mount of a pod was added or removed. */
   readonly mountsChanged: () => void;
   /** Called when the set of volumes in the table changed. */
@@ -61,7 +62,7 @@ export function createVolumeLoop(deps: VolumeLoopDeps): Loop {
       reported: view.node()?.status?.volumesInUse?.includes(uniqueVolumeName(volume)) === true,
       registered: driver !== undefined,
       attached: view.attachmentOf(volume).attached,
-      expands: claim !== undefined && needsExpansion(view.volumes.lister.get(key) ?? volume, claim),
+      expands: claim !== undefined && needsExpansion(view.volumes.lister.get(key) ?? volume, claim, deps.expansion),
     });
     if (step.kind === 'forget') {
       table.delete(key);
@@ -146,14 +147,15 @@ export function createVolumeLoop(deps: VolumeLoopDeps): Loop {
       return stored;
     };
     let current = claim;
-    current = await setStatus(inProgress(claim.status));
+    const isOld = deps.expansion === 'beforeRecovery';
+    if (!isOld) current = await setStatus(inProgress(claim.status));
     try {
       await expand(mounting, target, path);
     } catch (error) {
-      if (isInfeasible(error)) await setStatus(infeasible((error as Error).message, current.status));
+      if (!isOld && isInfeasible(error)) await setStatus(infeasible((error as Error).message, current.status));
       throw error;
     }
-    await setStatus(finished(volume, current.status));
+    await setStatus(finished(volume, current.status, deps.expansion));
   }
 
   return loop;

@@ -35,6 +35,8 @@ export interface DriverModel {
   crash(): void;
   /** Starts again with the same disk. */
   restart(): void;
+  /** Removes a volume from the disk, as damage does. The driver notices when it starts again. */
+  lose(volumeId: string): void;
   /** In order of creation, including unfinished records, which callers cannot see. */
   volumes(): readonly VolumeRecord[];
   snapshots(): readonly SnapshotRecord[];
@@ -103,6 +105,10 @@ export function createDriverModel(options: DriverModelOptions = {}): DriverModel
     restart: () => {
       crash();
       run = start();
+    },
+    lose: (id) => {
+      disk.records.volumes.delete(id);
+      disk.contents.delete(id);
     },
     volumes: () => inOrder(disk.records.volumes),
     snapshots: () => inOrder(disk.records.snapshots),
