@@ -309,3 +309,16 @@ describe('watching the lease', () => {
     expect(lease()?.spec).toMatchObject({ holderIdentity: 'a', leaseTransitions: 0 });
   });
 });
+
+it('[runtime#132a] given a cluster that was restored from a backup, then a standby reads the older Lease and leads when it expires', async () => {
+  const { clock, candidate, server } = createElectionFixture();
+  const a = candidate('a');
+  await clock.advance(1);
+  const restore = server.backup();
+  const b = candidate('b');
+  await clock.advance(60_000);
+  a.partitioned = true;
+  restore();
+  await clock.advance(40_000);
+  expect([a.elector.isLeader, b.elector.isLeader]).toEqual([false, true]);
+});

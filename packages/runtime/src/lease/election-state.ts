@@ -73,6 +73,8 @@ export type ElectionResult = 'lost' | 'released' | 'stopped';
 export interface Flight {
   readonly purpose: Purpose;
   readonly sentAtMs: number;
+  /** What a standby knew of the Lease when it was sent. */
+  readonly known?: Observed | undefined;
 }
 
 /**

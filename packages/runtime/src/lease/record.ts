@@ -25,13 +25,31 @@ export function expiryOf({ lease, atMs }: Observed): number {
   return atMs + (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
 }
 
-/** Returns the observation after a Lease was seen. Its time moves only when the record has changed. */
+/**
+ * Returns the observation after a Lease was seen. Its time moves only when the record has changed. Answers and events may arrive in any order:
+ * an older Lease is ignored.
+ */
 export function observe(before: Observed | undefined, lease: Lease, nowMs: number): Observed {
-  if (before === undefined) return { lease, atMs: nowMs };
-  const { resourceVersion: known = '' } = before.lease.metadata ?? {};
+  const { resourceVersion: known = '' } = before?.lease.metadata ?? {};
   const { resourceVersion: seen = '' } = lease.metadata ?? {};
-  // Answers and events may arrive in any order; an older Lease is ignored.
-  if ((compareResourceVersions(seen, known) ?? 1) < 0) return before;
+  if (before !== undefined && (compareResourceVersions(seen, known) ?? 1) < 0) return before;
+  return replaced(before, lease, nowMs);
+}
+
+/**
+ * The answer to a read, and what was known when it was sent. If nothing has been seen since, the answer counts even if it is older: then the
+ * server has gone back, as after the restore of a backup, and no later version may ever come.
+ */
+export function observeRead(
+  before: Observed | undefined,
+  { lease, known }: { readonly lease: Lease; readonly known: Observed | undefined },
+  nowMs: number,
+): Observed {
+  return known === before ? replaced(before, lease, nowMs) : observe(before, lease, nowMs);
+}
+
+function replaced(before: Observed | undefined, lease: Lease, nowMs: number): Observed {
+  if (before === undefined) return { lease, atMs: nowMs };
   return { lease, atMs: isSameRecord(before.lease, lease) ? before.atMs : nowMs };
 }
 

@@ -13,7 +13,6 @@
  * While a watch reports changes, the next read is due when the record expires, and a change is handled at once. Without a
  * watch the candidate reads the Lease every 1 to 2.2 retry periods, as upstream does.
  */
-import type { Lease } from '../api/objects.ts';
 import { acquireJitter } from './election-config.ts';
 import {
   after,
@@ -30,7 +29,7 @@ import {
 } from './election-state.ts';
 import { enterLeading } from './leading.ts';
 import { requestOf, type Attempt } from './lease-request.ts';
-import { expiryOf, holderOf, observe, type Observed } from './record.ts';
+import { expiryOf, holderOf, observe, observeRead, type Observed } from './record.ts';
 
 /** The part of the retry period over which candidates that saw the same last renewal are spread: at most 1 s by default. */
 const expiryJitter = 0.2;
@@ -66,7 +65,7 @@ function onAnswer(turn: Turn, state: Standby, answer: LeaseAnswer): Step {
   if (flight === undefined) return { state, effects: [] };
   const idle: Standby = { ...state, flight: undefined };
   if (flight.purpose === 'get') {
-    if (answer.kind === 'ok') return onFetched(turn, idle, answer.lease);
+    if (answer.kind === 'ok') return onFetched(turn, idle, { lease: answer.lease, known: flight.known });
     if (answer.kind === 'missing') return send(turn, { ...idle, observed: undefined }, { purpose: 'create' });
   } else if (answer.kind === 'ok') {
     // An answer that waited while the process was suspended is out of date.
@@ -76,9 +75,9 @@ function onAnswer(turn: Turn, state: Standby, answer: LeaseAnswer): Step {
   return pause(turn, idle, [notify({ kind: 'failed', purpose: flight.purpose, error: answer.error })]);
 }
 
-function onFetched(turn: Turn, state: Standby, lease: Lease): Step {
+function onFetched(turn: Turn, state: Standby, read: Parameters<typeof observeRead>[1]): Step {
   const before = state.observed;
-  const seen = see(turn, state, lease);
+  const seen = see(turn, state, observeRead(before, read, turn.nowMs));
   // The watch should have reported this change. Whatever is wrong with it, a new watch begins with the current Lease.
   const isDeaf = state.watching && before !== undefined && seen.state.observed.atMs > before.atMs;
   if (!isDeaf) return judge(turn, seen.state, seen.effects);
@@ -97,7 +96,7 @@ function onChange(turn: Turn, state: Standby, change: LeaseChange): Step {
     case 'deleted':
       return state.flight === undefined ? send(turn, state, { purpose: 'get' }) : { state, effects: [] };
     case 'seen': {
-      const seen = see(turn, state, change.lease);
+      const seen = see(turn, state, observe(state.observed, change.lease, turn.nowMs));
       return state.flight === undefined ? judge(turn, seen.state, seen.effects) : seen;
     }
   }
@@ -108,8 +107,7 @@ interface Seen {
   readonly effects: readonly Effect[];
 }
 
-function see(turn: Turn, state: Standby, lease: Lease): Seen {
-  const observed = observe(state.observed, lease, turn.nowMs);
+function see(turn: Turn, state: Standby, observed: Observed): Seen {
   const holder = holderOf(observed.lease);
   const isNews = state.observed === undefined || holder !== holderOf(state.observed.lease);
   // A record of our own is logged only after it made us leader.
@@ -134,8 +132,10 @@ function judge(turn: Turn, state: Seen['state'], effects: readonly Effect[]): St
 }
 
 function send(turn: Turn, state: Standby, attempt: Attempt): Step {
+  const { purpose } = attempt;
+  const known = purpose === 'get' && state.observed !== undefined ? { known: state.observed } : {};
   return {
-    state: { ...state, flight: { purpose: attempt.purpose, sentAtMs: turn.nowMs }, wakeAtMs: undefined },
+    state: { ...state, flight: { purpose, sentAtMs: turn.nowMs, ...known }, wakeAtMs: undefined },
     effects: [{ kind: 'send', request: requestOf(turn, attempt), timeoutMs: turn.config.requestTimeoutMs }],
   };
 }
