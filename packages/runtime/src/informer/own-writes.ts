@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Answers to own writes that the watch has not brought yet, so that a lister never shows an older state than what this
- * process wrote. An answer is forgotten when the watch has caught up with it, when the object is deleted, and after 60 s in
- * any case: there are never more of them than were written in a minute.
+ * process wrote. An answer is forgotten when the watch has caught up with it, when the object is deleted, and after 6 minutes in
+ * any case, which is longer than a watch can be silent (150 s) and then be put off by the server (150 s).
  */
 import type { KubeObject } from '../api/objects.ts';
 import type { Clock } from '../clock/clock.ts';
@@ -34,7 +34,7 @@ export interface Written<T> {
   readonly until: 'reached' | 'passed';
 }
 
-const keptForMs = 60_000;
+const keptForMs = 360_000;
 
 export function createOwnWrites<T extends KubeObject>(clock: Clock): OwnWrites<T> {
   /** In the order in which they expire. */
