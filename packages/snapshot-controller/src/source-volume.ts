@@ -11,15 +11,22 @@ export interface Source {
 
 /** `what` is taken of the volume: a `snapshot`, a `group snapshot`. */
 export function sourceVolume({ claim, volume }: Source, what: string): Result<PersistentVolume> {
-  if (claim.status?.phase !== 'Bound') {
-    return refuse(`the PVC ${claim.metadata?.name} is not yet bound to a PV, will not attempt to take a ${what}`);
-  }
+  if (!isBound(claim)) return refuse(unboundClaim(claim, what));
   const name = claim.spec?.volumeName ?? '';
   if (volume === undefined) {
     const cause = `persistentvolumes ${JSON.stringify(name)} not found`;
     return refuse(`failed to retrieve PV ${name} from the API server: ${JSON.stringify(cause)}`);
   }
   return isBoundTo(volume, claim) ? ok(volume) : refuse('claim in dataSource not bound or invalid');
+}
+
+/** It has a volume. A lost claim had one. */
+export function isBound({ status }: PersistentVolumeClaim): boolean {
+  return status?.phase === 'Bound';
+}
+
+export function unboundClaim({ metadata }: PersistentVolumeClaim, what: string): string {
+  return `the PVC ${metadata?.name} is not yet bound to a PV, will not attempt to take a ${what}`;
 }
 
 /** A reference without UID was made by hand, and counts. */

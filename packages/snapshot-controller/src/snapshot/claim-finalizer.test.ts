@@ -54,6 +54,18 @@ describe('given a claim that changed after it was cached, when it is protected',
     ]);
   });
 
+  it('[snapshot-controller#24] and it is gone, and a later one of its name is not bound, then that one is left alone, and that is the failure', async () => {
+    const { server, ports, requests, end } = anApiServer();
+    const cached = server.seed(aClaim());
+    server.objects.remove(persistentVolumeClaims, ref);
+    const slow = ['example.com/slow'];
+    server.seed(aClaim({ uid: 'later', phase: 'Pending', metadata: { finalizers: slow } }));
+    const protecting = protectClaim(depsOf(ports), cached, signal);
+    await expect(end(protecting)).rejects.toThrow('cannot add finalizer on claim because it is not bound');
+    expect(requests()).toEqual(refused);
+    expect(server.objects.get(persistentVolumeClaims, ref)?.metadata?.finalizers).toEqual(slow);
+  });
+
   it('and it has our finalizer by now, then it is not written again, and the cache shows it', async () => {
     const { server, ports, requests, end } = anApiServer();
     const cached = server.seed(aClaim());

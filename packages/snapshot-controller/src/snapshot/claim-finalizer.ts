@@ -19,6 +19,7 @@ import {
   writeObject,
 } from '@csi-sidecars/runtime';
 import { snapshotFinalizers } from '@csi-sidecars/volume';
+import { isBound } from '../source-volume.ts';
 import type { ClaimTurns } from './claim-turns.ts';
 
 export interface ClaimDeps {
@@ -29,7 +30,7 @@ export interface ClaimDeps {
   readonly turns: ClaimTurns;
 }
 
-/** Rejects if the claim is being deleted. Resolves with the claim that has our finalizer. */
+/** Rejects if the claim is being deleted, or a later one of its name is not bound. Resolves with the claim that has our finalizer. */
 export async function protectClaim(
   deps: ClaimDeps,
   claim: PersistentVolumeClaim,
@@ -37,9 +38,11 @@ export async function protectClaim(
 ): Promise<PersistentVolumeClaim> {
   const finalizersOf = (known: PersistentVolumeClaim): readonly string[] | undefined => {
     const finalizers = finalizersWith(known, snapshotFinalizers.claim);
-    if (finalizers !== undefined && known.metadata?.deletionTimestamp !== undefined) {
+    if (finalizers === undefined) return undefined;
+    if (known.metadata?.deletionTimestamp !== undefined) {
       throw new Error('cannot add finalizer on claim because it is being deleted');
     }
+    if (!isBound(known)) throw new Error('cannot add finalizer on claim because it is not bound');
     return finalizers;
   };
   return changeFinalizers(deps, { claim, finalizersOf }, signal);

@@ -339,6 +339,8 @@ describe('before a content is made', () => {
   const notCreated = (cause: string): string =>
     `S12 saveError SnapshotContentCreationFailed, notReady: Failed to create snapshot content with error ${cause}`;
   const cut = (status: object) => aSnapshot({ metadata: prepared, status });
+  const notBound =
+    'failed to get input parameters to create snapshot snap: "the PVC data is not yet bound to a PV, will not attempt to take a snapshot"';
   const missing = 'S11 saveError SnapshotContentMissing, notReady: VolumeSnapshotContent is missing';
 
   it.each<Line>([
@@ -361,6 +363,31 @@ describe('before a content is made', () => {
     {
       given: 'a claim that is being deleted and has another finalizer',
       s: { claim: aClaim({ deleting: 'yes' }) },
+      then: notCreated(updateFailed('data', 'cannot add finalizer on claim because it is being deleted')),
+    },
+    {
+      given: 'a claim that is not bound',
+      s: { claim: aClaim({ phase: 'Pending' }) },
+      then: notCreated(notBound),
+    },
+    {
+      given: 'a lost claim',
+      s: { claim: aClaim({ phase: 'Lost' }) },
+      then: notCreated(notBound),
+    },
+    {
+      given: 'a claim without a status',
+      s: { claim: { ...aClaim(), status: {} } },
+      then: notCreated(notBound),
+    },
+    {
+      given: 'a claim that is not bound and has our finalizer, from upstream',
+      s: { claim: aProtectedClaim({ phase: 'Pending' }) },
+      then: notCreated(notBound),
+    },
+    {
+      given: 'a claim that is not bound, and is being deleted',
+      s: { claim: aClaim({ phase: 'Pending', deleting: 'yes' }) },
       then: notCreated(updateFailed('data', 'cannot add finalizer on claim because it is being deleted')),
     },
     {

@@ -189,6 +189,12 @@ describe('rows S1 to S21', () => {
     },
     {
       id: '[snapshot-controller#S12]',
+      given: 'a claim without our finalizer that is not bound',
+      s: { claim: aClaim({ phase: 'Pending' }) },
+      then: 'saveError',
+    },
+    {
+      id: '[snapshot-controller#S12]',
       given: 'a claim that is being released',
       s: { isClaimBeingReleased: true },
       then: 'requeueAfter',

@@ -24,6 +24,7 @@ import { confirm } from '../confirm.ts';
 import { groupOwnerOf } from '../membership.ts';
 import type { Problem } from '../save-error.ts';
 import type { SnapshotControllerSettings } from '../settings.ts';
+import { isBound, unboundClaim } from '../source-volume.ts';
 import { int64, mergedStatus, timeOf } from '../status.ts';
 import { isAnswered, updateError } from '../update-error.ts';
 import { withClaimRelease } from './conclude.ts';
@@ -205,6 +206,8 @@ function decideCreation(s: SnapshotState, snapshot: VolumeSnapshot, settings: De
       const cause = 'cannot add finalizer on claim because it is being deleted';
       return failed(updateError(claim.metadata?.name ?? '', cause));
     }
+    // Nothing is cut of it yet. With our finalizer, one that is deleted now would stay until somebody deletes the snapshot.
+    if (!isBound(claim)) return failed(messages.noInput(name, unboundClaim(claim, 'snapshot')));
     return confirm(s, 'S12', snapshot) ?? { row: 'S12', kind: 'protectClaim', claim };
   }
   const content = planContent(s, snapshot, settings);

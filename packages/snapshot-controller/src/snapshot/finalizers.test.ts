@@ -112,6 +112,54 @@ describe('of claims', () => {
     await it.stop();
   });
 
+  describe.each([
+    { id: '[snapshot-controller#24]', phase: 'Pending' },
+    { id: '[snapshot-controller#25]', phase: 'Lost' },
+  ])('$id given a claim that is $phase', ({ phase }) => {
+    const seed = [aClaim({ phase }), aVolume(), aClass()];
+
+    it('when it is deleted, then it goes at once, and the snapshot says why it is not taken', async () => {
+      const it = await aController({ seed, with: [aSnapshot(), aSnapshot({ name: 'b' })] });
+      await it.clock.advance(60_000);
+      expect(claimWrites(it)).toEqual([]);
+      expect(it.snapshot()?.status?.error?.message).toContain('the PVC data is not yet bound to a PV');
+      await it.remove(persistentVolumeClaims, ref('data'));
+      expect(it.claim()).toBeUndefined();
+      expect(it.snapshot()?.status?.error?.message).toContain('cannot get claim from snapshot');
+      await it.stop();
+    });
+
+    it('when it is bound, then it is protected before the content is made', async () => {
+      const it = await aController({ seed, with: [aSnapshot()] });
+      const before = it.writes().length;
+      await it.change(persistentVolumeClaims, ref('data'), (claim) => ({ ...claim, status: { phase: 'Bound' } }));
+      expect(it.writes().slice(before)).toEqual([
+        'update persistentvolumeclaims team/data 200',
+        `create volumesnapshotcontents ${name} 201`,
+        'patch volumesnapshots/status team/snap 200',
+      ]);
+      expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
+      await it.stop();
+    });
+
+    it('[snapshot-controller#30] when it is bound, and deleted before it is protected, then no content is made of a claim that is about to go', async () => {
+      const slow = ['example.com/slow'];
+      const claim = aClaim({ phase, metadata: { finalizers: slow } });
+      const it = await aController({ seed: [claim, aVolume(), aClass()], with: [aSnapshot()] });
+      it.overtake('update persistentvolumeclaims', persistentVolumeClaims, {
+        ref: ref('data'),
+        change: (known) => ({ ...known, metadata: { ...known.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }),
+      });
+      await it.change(persistentVolumeClaims, ref('data'), (known) => ({ ...known, status: { phase: 'Bound' } }));
+      await it.clock.advance(60_000);
+      expect(claimWrites(it)).toEqual(['update persistentvolumeclaims team/data 409']);
+      expect(it.claim()?.metadata?.finalizers).toEqual(slow);
+      expect(it.content()).toBeUndefined();
+      expect(it.snapshot()?.status?.error?.message).toContain('it is being deleted');
+      await it.stop();
+    });
+  });
+
   it('[snapshot-controller#87] [P26] given a snapshot that always fails, then the claim stays protected until the snapshot is deleted', async () => {
     const it = await aController({ seed: [aClaim(), aClass()], with: [aSnapshot()] });
     await it.clock.advance(600_000);
