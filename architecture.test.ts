@@ -34,6 +34,7 @@ const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly
   'all-in-one': { may: ['runtime', 'csi', 'sidecar', ...nodePrograms, ...controllers] },
   'test-driver': { may: ['runtime', 'csi'] },
   sim: { may: ['runtime', 'csi'] },
+  world: { may: ['runtime', 'csi', 'volume', 'sim', 'test-driver', ...controllers] },
 };
 
 /** Packages whose code is written as a stranger's would be: they use the runtime's door for authors, and not its parts. */
@@ -42,7 +43,7 @@ const authors = new Set([...controllers, 'csi', 'volume']);
 /** Files of a controller that assemble the process, and so may know `sidecar`. */
 const assemblyFiles = new Set(['main.ts', 'program.ts', 'flags.ts', 'manifest.ts']);
 /** Where a package's `./testing` door may be used: never in what ships. */
-const testOnlyPackages = new Set(['sim', 'test-driver']);
+const testOnlyPackages = new Set(['sim', 'test-driver', 'world']);
 
 /** Global access to time, randomness and the network occurs in these files and nowhere else. */
 const worldDoors: Readonly<Record<string, readonly string[]>> = {
@@ -100,7 +101,7 @@ const writesWithoutCache: Readonly<Record<string, string>> = {
 const cachedWrites = /\b(writeObject|changeObject|changeObjectOnce)\b/;
 
 /** Development tools, which may end by a defect. */
-const toolPackages = new Set(['sim', 'test-driver']);
+const toolPackages = new Set(['sim', 'test-driver', 'world']);
 
 interface Source {
   readonly path: string;

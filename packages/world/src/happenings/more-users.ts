@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What users do in quick succession: what is asked for is changed or withdrawn while the call for it is under way. Such moments are too rare
+ * when every step is drawn alone.
+ */
+import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
+import type { FaultRule } from '@csi-sidecars/test-driver';
+import { volumeSnapshotContents } from '@csi-sidecars/volume';
+import type { Args } from '../story.ts';
+import type { World } from '../world.ts';
+import { kind, type Kinds } from './kind.ts';
+import { tried, userKinds } from './users.ts';
+
+const known: Kinds = userKinds;
+
+function doNow(world: World, what: string, args: Args): void {
+  known[what]?.act(world, args);
+}
+
+/** Not after the turbulence. */
+function doLater(world: World, [afterMs, what]: readonly [ms: number, what: string], args: Args): void {
+  world.users.post(() => {
+    if (world.network.isOver()) return;
+    world.timeLine.note('*', () => `${what} ${JSON.stringify(args)}`);
+    doNow(world, what, args);
+  }, afterMs);
+}
+
+/** The claim is usually bound by then. */
+const boundMs = 600;
+
+function withClaim(world: World, claim: number, act: () => void): void {
+  doNow(world, 'createClaim', { claim, class: 'fast', attributes: '' });
+  world.users.post(() => {
+    if (!world.network.isOver()) act();
+  }, boundMs);
+}
+
+/** What the next calls of a method meet. After the effect only an answer that leaves it open is possible. */
+const troubles: Readonly<Record<string, readonly FaultRule[]>> = {
+  none: [],
+  slow: [{ at: 'during', times: 1, action: { kind: 'delay', ms: 8_000 } }],
+  timesOut: [{ at: 'during', times: 1, action: { kind: 'delay', ms: 30_000 } }],
+  answersLate: [{ at: 'after', times: 2, action: { kind: 'delay', ms: 30_000 } }],
+  openAfter: [{ at: 'after', times: 1, action: { kind: 'fail', code: 'DeadlineExceeded' } }],
+  openBefore: [{ at: 'before', times: 2, action: { kind: 'fail', code: 'DeadlineExceeded' } }],
+  openThenFinal: [
+    { at: 'after', times: 1, action: { kind: 'fail', code: 'DeadlineExceeded' } },
+    { at: 'before', skip: 1, times: 2, action: { kind: 'fail', code: 'Internal' } },
+  ],
+  connectionBreaks: [{ at: 'after', times: 1, action: { kind: 'drop' } }],
+};
+const troubleNames = Object.keys(troubles);
+
+function meet(world: World, method: string, trouble: string): void {
+  for (const rule of troubles[trouble]!) world.drivers[0].model.faults.add({ ...rule, method });
+}
+
+/** As the Warning on its claim says: what keeps a PersistentVolume that is being deleted and was never bound is for a person to remove. */
+function releaseUnbound(world: World, name: string): void {
+  const volume = world.sim.server.objects.get(persistentVolumes, { name });
+  const { namespace, name: claim = '' } = volume?.spec?.claimRef ?? {};
+  const isBound =
+    world.sim.server.objects.get(persistentVolumeClaims, { namespace, name: claim })?.spec?.volumeName === name;
+  if (volume?.metadata?.deletionTimestamp === undefined || isBound) return;
+  const target = { resource: persistentVolumes, ref: { name } };
+  void tried(world.client.patch(target, { type: 'merge', body: { metadata: { finalizers: null } } }));
+}
+
+/** The call that follows from it, and who makes it. */
+const callOf: Readonly<Record<string, readonly [method: string, program: string]>> = {
+  createClaim: ['CreateVolume', 'csi-provisioner'],
+  createSnapshot: ['CreateSnapshot', 'csi-snapshotter'],
+  createPod: ['ControllerPublishVolume', 'csi-attacher'],
+  growClaim: ['ControllerExpandVolume', 'csi-resizer'],
+};
+
+function isOf(pod: string, what: string): boolean {
+  return pod.startsWith('csi-sidecars') || pod.startsWith(callOf[what]![1]);
+}
+
+const claims = 8;
+const snapshots = 5;
+
+export const moreUserKinds: Kinds = {
+  claimDiesInCall: kind({
+    weight: 6,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      class: dice.pick(['fast', 'fast', 'kept']),
+      trouble: dice.pick(troubleNames),
+      ms: dice.pick([100, 2_000, 12_000, 30_000]),
+    }),
+    act: (world, { trouble, ms, ...claim }) => {
+      meet(world, 'CreateVolume', trouble);
+      doNow(world, 'createClaim', { ...claim, attributes: '' });
+      doLater(world, [ms, 'deleteClaim'], claim);
+    },
+  }),
+  snapshotDiesInCall: kind({
+    weight: 6,
+    draw: (dice) => ({
+      snapshot: dice.below(snapshots),
+      claim: dice.below(claims),
+      class: dice.pick(['', '', 'kept']),
+      trouble: dice.pick(troubleNames),
+      ms: dice.pick([100, 2_000, 12_000, 40_000]),
+    }),
+    act: (world, { trouble, ms, ...snapshot }) => {
+      withClaim(world, snapshot.claim, () => {
+        meet(world, 'CreateSnapshot', trouble);
+        doNow(world, 'createSnapshot', snapshot);
+        doLater(world, [ms, 'deleteSnapshot'], snapshot);
+      });
+    },
+  }),
+  /** The pods of a program are replaced while a call is under way. */
+  stopsInCall: kind({
+    weight: 4,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      snapshot: dice.below(snapshots),
+      what: dice.pick(['createClaim', 'createSnapshot', 'createPod', 'growClaim']),
+      trouble: dice.pick(['slow', 'timesOut', 'answersLate']),
+      ms: dice.pick([200, 1_000, 4_000]),
+    }),
+    act: (world, { claim, snapshot, what, trouble, ms }) => {
+      meet(world, callOf[what]![0], trouble);
+      doNow(world, what, {
+        claim,
+        snapshot,
+        class: what === 'createClaim' ? 'fast' : '',
+        attributes: '',
+        pod: 0,
+        gib: 3,
+      });
+      world.users.post(() => {
+        for (const container of world.installation.containers) {
+          if (!world.network.isOver() && isOf(container.name, what)) container.restart();
+        }
+      }, ms);
+    },
+  }),
+  snapshotsDieTogether: kind({
+    weight: 4,
+    draw: (dice) => ({
+      snapshot: dice.below(snapshots - 1),
+      claim: dice.below(claims),
+      trouble: dice.pick(troubleNames),
+      ms: dice.pick([100, 3_000, 15_000]),
+    }),
+    act: (world, { snapshot, claim, trouble, ms }) => {
+      withClaim(world, claim, () => {
+        meet(world, 'CreateSnapshot', trouble);
+        for (const each of [snapshot, snapshot + 1]) {
+          doNow(world, 'createSnapshot', { snapshot: each, claim, class: '' });
+          doLater(world, [ms, 'deleteSnapshot'], { snapshot: each });
+        }
+      });
+    },
+  }),
+  snapshotWithoutClass: kind({
+    weight: 2,
+    draw: (dice) => ({ snapshot: dice.below(snapshots), claim: dice.below(claims), class: 'missing' }),
+    act: (world, args) => withClaim(world, args.claim, () => doNow(world, 'createSnapshot', args)),
+  }),
+  claimGrowsInCall: kind({
+    weight: 6,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      gib: 2 + dice.below(3),
+      then: 3 + dice.below(4),
+      trouble: dice.pick(troubleNames),
+      ms: dice.pick([50, 1_000, 12_000, 25_000]),
+    }),
+    act: (world, { claim, gib, then, trouble, ms }) => {
+      withClaim(world, claim, () => {
+        meet(world, 'ControllerExpandVolume', trouble);
+        doNow(world, 'growClaim', { claim, gib });
+        doLater(world, [ms, 'growClaim'], { claim, gib: then });
+      });
+    },
+  }),
+  claimChangesClassInCall: kind({
+    weight: 4,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      trouble: dice.pick(troubleNames),
+      ms: dice.pick([50, 1_000, 12_000, 25_000]),
+    }),
+    act: (world, { claim, trouble, ms }) => {
+      withClaim(world, claim, () => {
+        meet(world, 'ControllerModifyVolume', trouble);
+        doNow(world, 'modifyClaim', { claim, class: 'gold' });
+        doLater(world, [ms, 'modifyClaim'], { claim, class: 'silver' });
+      });
+    },
+  }),
+  podMoves: kind({
+    weight: 5,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      trouble: dice.pick(troubleNames),
+      ms: dice.pick([500, 5_000, 20_000]),
+    }),
+    act: (world, { claim, trouble, ms }) => {
+      withClaim(world, claim, () => {
+        meet(world, 'ControllerPublishVolume', trouble);
+        doNow(world, 'createPod', { claim, pod: 0 });
+        doLater(world, [ms, 'deletePod'], { claim, pod: 0 });
+        doLater(world, [ms, 'createPod'], { claim, pod: 1 });
+      });
+    },
+  }),
+  /** An administrator deletes the PersistentVolume itself. Bound, it stays until its claim goes; before, it takes the record along. */
+  volumeObjectDies: kind({
+    weight: 3,
+    draw: (dice) => ({ claim: dice.below(claims), ms: dice.pick([0, 0, 400]) }),
+    act: (world, { claim, ms }) => {
+      doNow(world, 'createClaim', { claim, class: 'fast', attributes: '' });
+      const look = (looks: number): void => {
+        if (world.network.isOver()) return;
+        const volume = world.sim.server.objects
+          .list(persistentVolumes)
+          .find(({ spec }) => spec?.claimRef?.name === `claim-${claim}`);
+        if (volume === undefined) return looks < 200 ? world.users.post(() => look(looks + 1), 5) : undefined;
+        world.drivers[0].checks.retained.add(volume.spec?.csi?.volumeHandle ?? '');
+        world.timeLine.note('*', `deletes ${volume.metadata?.name}`);
+        const ref = { name: volume.metadata?.name ?? '' };
+        void tried(world.client.delete(persistentVolumes, ref));
+        world.users.post(() => releaseUnbound(world, ref.name), 5_000);
+      };
+      world.users.post(() => look(0), ms);
+    },
+  }),
+  contentIsKept: kind({
+    weight: 2,
+    draw: (dice) => ({ content: dice.below(snapshots), ms: dice.pick([0, 20, 200]) }),
+    act: (world, { content: number, ms }) => {
+      const all = world.sim.server.objects.list(volumeSnapshotContents);
+      const content = all[number % Math.max(all.length, 1)];
+      if (content === undefined || content.metadata?.deletionTimestamp !== undefined) return;
+      const name = content.spec?.volumeSnapshotRef?.name ?? '';
+      doLater(world, [ms, 'deleteSnapshot'], { snapshot: Number(name.replace('snap-', '')) });
+      const target = { resource: volumeSnapshotContents, ref: { name: content.metadata?.name ?? '' } };
+      void tried(world.client.patch(target, { type: 'merge', body: { spec: { deletionPolicy: 'Retain' } } }));
+    },
+  }),
+};

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * `repetition`: once everything is settled, nothing is called or written again and again. What waits for a person is tried at a growing pace,
+ * so a few attempts in the time of watching are allowed for each object.
+ */
+import type { World } from '../world.ts';
+
+/** How long a settled cluster is watched. */
+export const restMs = 120_000;
+/** Attempts for one object: at a pace that doubles from one second they are seven in two minutes. */
+const mostAttempts = 8;
+/** These are asked for periodically. */
+const periodic: ReadonlySet<string> = new Set(['ListVolumes', 'GetCapacity', 'ListSnapshots']);
+const programs = /^csi-|^snapshot-controller/;
+
+export interface Rest {
+  /** What was repeated since. */
+  readonly repetitions: () => readonly string[];
+}
+
+export function beginRest({ drivers, sim }: World): Rest {
+  const before = drivers.map(({ model }) => model.calls.length);
+  const firstRequest = sim.server.requests.length;
+  return {
+    repetitions() {
+      const counts = new Map<string, number>();
+      const count = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1);
+      for (const { method, request, peer } of drivers.flatMap(({ model }, index) => model.calls.slice(before[index]))) {
+        const name = method.split('/').at(-1) ?? '';
+        const { name: named, volume_id: volume, snapshot_id: snapshot } = request as Readonly<Record<string, unknown>>;
+        if (!periodic.has(name)) count(`${peer} ${name} ${String(volume ?? snapshot ?? named)}`);
+      }
+      for (const { verb, resource, subresource, name, userAgent } of sim.server.requests.slice(firstRequest)) {
+        const isWrite = ['create', 'update', 'patch', 'delete'].includes(verb);
+        if (!isWrite || resource === 'leases' || resource === 'events' || !programs.test(userAgent)) continue;
+        count(`${userAgent} ${verb} ${resource}/${subresource ?? ''} ${name ?? ''}`);
+      }
+      return [...counts]
+        .filter(([, times]) => times > mostAttempts)
+        .map(([what, times]) => `repetition: ${what} ${times} times in ${restMs / 1000} s`);
+    },
+  };
+}

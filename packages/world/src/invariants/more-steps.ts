@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * More that must hold at every moment.
+ *
+ * - `in-use`: a volume that is attached is not deleted.
+ * - `gone`: a process does not repeat DeleteVolume for a PersistentVolume that is gone: its handle may be in use again.
+ * - `same-size`: while the outcome of an expansion is open, no other size is called for the volume.
+ * - `one-leader`: a process whose lease another one has taken stops calling within 10 seconds.
+ * - `work-first`: a lease is released when nothing is in flight any more.
+ */
+import { persistentVolumes, type Resource } from '@csi-sidecars/runtime';
+import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
+import type { DriverModel } from '@csi-sidecars/test-driver';
+import type { StepChecks } from './at-every-step.ts';
+
+export interface MoreStage {
+  readonly server: FakeApiServer;
+  readonly driver: DriverModel;
+  readonly driverName: string;
+  readonly nowMs: () => number;
+  /** The lease under which a method is called, by method. */
+  readonly leaseOf: ReadonlyMap<string, string>;
+}
+
+export interface Answered {
+  readonly process: string;
+  readonly method: string;
+  readonly request: object;
+  readonly code: string;
+}
+
+export interface MoreChecks extends StepChecks {
+  /** The driver has answered, whether or not the caller still waits. */
+  readonly answered: (answer: Answered) => void;
+  /** Names of snapshots that got a final error after an open call. They may stay: csi-snapshotter takes that for the end of both. */
+  readonly denied: ReadonlySet<string>;
+}
+
+type Request = Readonly<Record<string, unknown>>;
+
+const leases: Resource = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+};
+
+/** After these the driver may still be working on the request. */
+const open: ReadonlySet<string> = new Set([
+  'Canceled',
+  'DeadlineExceeded',
+  'Unavailable',
+  'ResourceExhausted',
+  'Aborted',
+]);
+const graceMs = 10_000;
+
+export function withMoreChecks(
+  checks: StepChecks,
+  { server, driver, driverName, nowMs, leaseOf }: MoreStage,
+): MoreChecks {
+  const { objects } = server;
+  const deleted = new Set<string>();
+  const sizes = new Map<string, string>();
+  /** Since when a process goes on without its lease, by process and lease. */
+  const deposed = new Map<string, number>();
+  const holders = new Map<string, string>();
+  const inFlight = new Map<string, Set<string>>();
+  const denied = new Set<string>();
+  const wasOpen = new Set<string>();
+  let seen = -1;
+
+  function holderOf(lease: string): string {
+    const found = objects.get(leases, { namespace: 'kube-system', name: lease });
+    const { spec } = (found ?? {}) as { readonly spec?: { readonly holderIdentity?: string } };
+    const { holderIdentity = '' } = spec ?? {};
+    return holderIdentity.split('_')[0] ?? '';
+  }
+
+  function lookAtLease(process: string, method: string): void {
+    const lease = leaseOf.get(method);
+    if (lease === undefined) return;
+    const key = `${process} ${lease}`;
+    const holder = holderOf(lease);
+    if (holder === podOf(process) || holder === '') return void deposed.delete(key);
+    const sinceMs = deposed.get(key) ?? nowMs();
+    deposed.set(key, sinceMs);
+    if (nowMs() - sinceMs > graceMs)
+      checks.breach(`one-leader: ${process} calls ${method} under the lease of ${holder}`);
+  }
+
+  function lookAtReleases(): void {
+    for (const lease of new Set(leaseOf.values())) {
+      const holder = holderOf(lease);
+      const before = holders.get(lease) ?? '';
+      holders.set(lease, holder);
+      if (holder !== '' || before === '') continue;
+      for (const [process, calls] of inFlight) {
+        for (const call of podOf(process) === before ? calls : []) {
+          if (leaseOf.get(call.split(' ')[0]!) === lease)
+            checks.breach(`work-first: ${before} releases ${lease} during ${call}`);
+        }
+      }
+    }
+  }
+
+  function noteSnapshot(name: string, code: string): void {
+    if (code === 'OK') wasOpen.delete(name);
+    else if (open.has(code)) wasOpen.add(name);
+    else if (wasOpen.has(name)) denied.add(name);
+  }
+
+  return {
+    ...checks,
+    denied,
+    get breaches() {
+      return checks.breaches;
+    },
+    beforeCall(process, method, request) {
+      checks.beforeCall(process, method, request);
+      lookAtLease(process, method);
+      inFlight.set(process, (inFlight.get(process) ?? new Set()).add(callOf(method, request)));
+      const { volume_id: handle = '', capacity_range: range } = request as Request;
+      const id = String(handle);
+      if (method === 'DeleteVolume') {
+        const volume = driver.volumes().find((each) => each.id === id);
+        if ((volume?.attachments.length ?? 0) > 0) checks.breach('in-use: DeleteVolume of a volume that is attached');
+        const isKnown = objects
+          .list(persistentVolumes)
+          .some(({ spec }) => spec?.csi?.driver === driverName && spec.csi.volumeHandle === id);
+        if (deleted.has(`${process} ${id}`) && !isKnown)
+          checks.breach('gone: DeleteVolume for a PersistentVolume that is gone');
+      }
+      if (method === 'ControllerExpandVolume') {
+        const size = String((range as Request)['required_bytes']);
+        const before = sizes.get(id) ?? size;
+        sizes.set(id, before);
+        if (before !== size) checks.breach(`same-size: ${size} is called while the outcome of ${before} is open`);
+      }
+    },
+    answered({ process, method, request, code }) {
+      const { name, volume_id: handle } = request as Request;
+      if (method === 'DeleteVolume' && code === 'OK') deleted.add(`${process} ${String(handle)}`);
+      if (method === 'CreateSnapshot') noteSnapshot(String(name), code);
+      if (method !== 'ControllerExpandVolume' || open.has(code)) return;
+      sizes.delete(String((request as Request)['volume_id']));
+    },
+    afterCall(process, method, request) {
+      checks.afterCall(process, method, request);
+      inFlight.get(process)?.delete(callOf(method, request));
+    },
+    afterDeath(process) {
+      checks.afterDeath(process);
+      inFlight.delete(process);
+    },
+    look() {
+      checks.look();
+      if (seen === server.revision()) return;
+      seen = server.revision();
+      lookAtReleases();
+    },
+  };
+}
+
+const podOf = (process: string): string => process.split('#')[0] ?? '';
+
+function callOf(method: string, request: object): string {
+  const { volume_id: volume, snapshot_id: snapshot, name } = request as Request;
+  return `${method} ${String(volume ?? snapshot ?? name)}`;
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What must be so once nothing fails any more and everybody has done their part. Each sentence names an object that is not there yet; a
+ * story that is quiet while there is one has broken `drains`.
+ *
+ * What a person has to do first is no breach: a claim that waits for a pod, for a source that is gone, or for a snapshot of it.
+ */
+import {
+  type KubeObject,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  type Pod,
+  pods,
+  volumeAttachments,
+} from '@csi-sidecars/runtime';
+import { parseQuantity } from '@csi-sidecars/volume';
+import {
+  volumeGroupSnapshotContents,
+  volumeGroupSnapshots,
+  type VolumeSnapshotContent,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
+import type { ObjectAccess } from '@csi-sidecars/runtime/testing';
+import { namespace } from '../names.ts';
+import type { DriverActor } from '../driver.ts';
+import type { World } from '../world.ts';
+
+export function unsettled(world: World): readonly string[] {
+  return [
+    ...lostFields(world),
+    ...unsettledClaims(world),
+    ...world.drivers.flatMap((actor) => unsettledVolumes(world, actor)),
+    ...unsettledAttachments(world),
+    ...unsettledSnapshots(world),
+  ];
+}
+
+/** `foreign`: what people wrote onto an object stays. */
+function lostFields({ sim, record }: World): readonly string[] {
+  return record.foreign.flatMap(({ resource, uid, annotation }) => {
+    const object = sim.server.objects.list(resource).find(({ metadata }) => metadata?.uid === uid);
+    if (object === undefined || record.overwritten.has(uid)) return [];
+    const isThere = object.metadata?.annotations?.[annotation] !== undefined;
+    return isThere ? [] : [`foreign: ${resource.kind} ${object.metadata?.name} has lost ${annotation}`];
+  });
+}
+
+const isDeleting = ({ metadata }: KubeObject): boolean => metadata?.deletionTimestamp !== undefined;
+
+function unsettledClaims(world: World): readonly string[] {
+  const { objects } = world.sim.server;
+  const volumes = new Map(objects.list(persistentVolumes).map((volume) => [volume.metadata?.name, volume]));
+  return objects.list(persistentVolumeClaims).flatMap((claim) => {
+    const name = claim.metadata?.name ?? '';
+    if (isDeleting(claim)) return isUsed(world, claim) ? [] : [`claim ${name} is still being deleted`];
+    if (claim.status?.phase !== 'Bound') return waitsForPerson(world, claim) ? [] : [`claim ${name} is not bound`];
+    const found: string[] = [];
+    const volume = volumes.get(claim.spec?.volumeName ?? '');
+    if (volume?.spec?.claimRef?.uid !== claim.metadata?.uid) found.push(`claim ${name} has lost its volume`);
+    const extra = claim.metadata?.finalizers?.filter((each) => each.startsWith('provisioning-protection')) ?? [];
+    if (extra.length > 0) found.push(`claim ${name} still has ${extra.join(', ')}`);
+    return [...found, ...unsettledSize(world, claim)];
+  });
+}
+
+/**
+ * A pod keeps its claim. So does a snapshot of a bound claim that fails, or that another claim is to be restored from: both say why, and a
+ * person deletes what is in the way.
+ */
+function isUsed({ sim }: World, claim: PersistentVolumeClaim): boolean {
+  const { objects } = sim.server;
+  const { name = '' } = claim.metadata ?? {};
+  if (podsOf(objects, name).length > 0) return true;
+  return objects
+    .list(volumeSnapshots)
+    .filter(({ spec }) => spec?.source?.persistentVolumeClaimName === name)
+    .some(
+      (snapshot) =>
+        claim.status?.phase === 'Bound' &&
+        (snapshot.status?.error !== undefined || (isDeleting(snapshot) && isSource(objects, snapshot))),
+    );
+}
+
+/** A claim that waits to be restored from the snapshot keeps it. */
+function isSource(objects: ObjectAccess, { metadata }: KubeObject): boolean {
+  return objects
+    .list(persistentVolumeClaims)
+    .some(
+      ({ spec, status }) =>
+        status?.phase !== 'Bound' &&
+        spec?.dataSource?.kind === 'VolumeSnapshot' &&
+        spec.dataSource.name === metadata?.name,
+    );
+}
+
+function podsOf(objects: ObjectAccess, claim: string): readonly Pod[] {
+  return objects
+    .list(pods)
+    .filter(({ spec }) => spec?.volumes?.some(({ persistentVolumeClaim: use }) => use?.claimName === claim) === true);
+}
+
+function waitsForPerson({ sim }: World, { metadata, spec }: PersistentVolumeClaim): boolean {
+  const { objects } = sim.server;
+  const hasPod = podsOf(objects, metadata?.name ?? '').length > 0;
+  if (spec?.storageClassName === 'late' && !hasPod) return true;
+  // Bound by half to a PersistentVolume that a person has deleted: lost.
+  const volume = objects.get(persistentVolumes, { name: spec?.volumeName ?? '' });
+  if ((spec?.volumeName ?? '') !== '' && (volume === undefined || isDeleting(volume))) return true;
+  const { kind, name = '' } = spec?.dataSource ?? {};
+  if (kind === 'VolumeSnapshot') {
+    const snapshot = objects.get(volumeSnapshots, { namespace, name });
+    return snapshot === undefined || isDeleting(snapshot) || snapshot.status?.readyToUse !== true;
+  }
+  if (kind === 'PersistentVolumeClaim') {
+    const source = objects.get(persistentVolumeClaims, { namespace, name });
+    const isForeign = (source?.spec?.storageClassName === 'plain') !== (spec?.storageClassName === 'plain');
+    return source === undefined || isDeleting(source) || source.status?.phase !== 'Bound' || isForeign;
+  }
+  return false;
+}
+
+function unsettledSize(world: World, { metadata, spec, status }: PersistentVolumeClaim): readonly string[] {
+  if (spec?.storageClassName === 'plain') return [];
+  const { objects } = world.sim.server;
+  const volume = objects.get(persistentVolumes, { name: spec?.volumeName ?? '' });
+  const actor = world.drivers.find(({ name }) => name === volume?.spec?.csi?.driver);
+  const stored = actor?.model.volumes().find(({ id }) => id === volume?.spec?.csi?.volumeHandle);
+  const wanted = bytesOf(spec?.resources?.requests?.['storage']);
+  const sizes = {
+    claim: bytesOf(status?.capacity?.['storage']),
+    volume: bytesOf(volume?.spec?.capacity?.['storage']),
+    storage: stored?.capacityBytes ?? -1n,
+  };
+  const found: string[] = [];
+  const hasPod = podsOf(objects, metadata?.name ?? '').some((pod) => pod.status?.phase === 'Running');
+  // The node's part waits for a pod.
+  const waitsForPod = world.story.shape.nodesExpand && !hasPod;
+  const resizing = status?.allocatedResourceStatuses?.['storage'];
+  if (stored === undefined) found.push(`claim ${metadata?.name} has no volume in the driver`);
+  if (sizes.volume !== sizes.storage) found.push(`claim ${metadata?.name}: volume and storage have different sizes`);
+  // The node finishes one size before the next one is called.
+  const isNodesTurn = waitsForPod && resizing?.startsWith('NodeResize') === true;
+  if (sizes.volume < wanted && !isNodesTurn) found.push(`claim ${metadata?.name} has not grown`);
+  if (!waitsForPod && sizes.claim < wanted) found.push(`claim ${metadata?.name} does not show its size`);
+  // Kubelet before 1.32 leaves the resize status as it is.
+  if (!waitsForPod && !world.story.shape.oldKubelet && resizing !== undefined)
+    found.push(`claim ${metadata?.name} is still ${resizing}`);
+  const wantedClass = spec?.volumeAttributesClassName ?? '';
+  if (wantedClass !== '' && status?.currentVolumeAttributesClassName !== wantedClass) {
+    found.push(`claim ${metadata?.name} does not have the class ${wantedClass}`);
+  }
+  if (status?.modifyVolumeStatus !== undefined) found.push(`claim ${metadata?.name} is still being modified`);
+  return found;
+}
+
+function unsettledVolumes(world: World, actor: DriverActor): readonly string[] {
+  const { objects } = world.sim.server;
+  const { model } = actor;
+  const found: string[] = [];
+  const recorded = new Set<string>();
+  const held = new Set(model.volumes().map(({ id }) => id));
+  for (const volume of objects.list(persistentVolumes)) {
+    const { metadata, spec, status } = volume;
+    if (spec?.csi?.driver !== actor.name) continue;
+    const handle = spec?.csi?.volumeHandle ?? '';
+    if (recorded.has(handle)) found.push(`two PersistentVolumes record ${handle}`);
+    recorded.add(handle);
+    const isKept = spec?.persistentVolumeReclaimPolicy === 'Retain';
+    // One that a person has deleted waits for its claim.
+    if (isDeleting(volume) && status?.phase !== 'Bound')
+      found.push(`PersistentVolume ${metadata?.name} is still being deleted`);
+    if (status?.phase !== 'Bound' && !isKept) found.push(`PersistentVolume ${metadata?.name} is ${status?.phase}`);
+    if (!held.has(handle)) found.push(`PersistentVolume ${metadata?.name} has no volume`);
+  }
+  for (const { id, name } of model.volumes()) {
+    if (!recorded.has(id) && !isAdmitted(world, actor, { id, name }))
+      found.push(`leak: volume ${name} has no PersistentVolume`);
+  }
+  return found;
+}
+
+/** Whether a volume may be there without an object: it was retained, or the story fell into a window that the page documents. */
+export function isAdmitted(
+  { story }: World,
+  { checks }: DriverActor,
+  { id, name }: { readonly id: string; readonly name: string },
+): boolean {
+  if (checks.retained.has(id) || checks.denied.has(name)) return true;
+  return story.shape.protection === 'ambiguous' && checks.orphaned.has(name);
+}
+
+function unsettledAttachments({ sim, drivers: [main] }: World): readonly string[] {
+  const { objects } = sim.server;
+  const found: string[] = [];
+  const attached = new Set(
+    main.model.volumes().flatMap(({ id, attachments }) => attachments.map(({ nodeId }) => `${id} on ${nodeId}`)),
+  );
+  for (const attachment of objects.list(volumeAttachments)) {
+    const { metadata, spec, status } = attachment;
+    const volume = objects.get(persistentVolumes, { name: spec.source.persistentVolumeName ?? '' });
+    const place = `${volume?.spec?.csi?.volumeHandle} on id-${spec.nodeName}`;
+    // Nothing attaches a volume that a person has deleted.
+    const isLost = volume === undefined || isDeleting(volume);
+    if (isLost && !isDeleting(attachment) && status?.attached !== true) {
+      attached.delete(place);
+      continue;
+    }
+    if (isDeleting(attachment)) found.push(`attachment ${metadata?.name} is still being deleted`);
+    else if (status?.attached !== true) found.push(`attachment ${metadata?.name} is not attached`);
+    if (!attached.delete(place)) found.push(`attachment ${metadata?.name} is not what the driver has`);
+    if (status?.attachError !== undefined) found.push(`attachment ${metadata?.name} still shows an error`);
+  }
+  for (const place of attached) found.push(`leak: ${place} has no VolumeAttachment`);
+  return found;
+}
+
+function unsettledSnapshots(world: World): readonly string[] {
+  const {
+    sim,
+    drivers: [main],
+  } = world;
+  const { objects } = sim.server;
+  const found: string[] = [];
+  const contents = objects.list(volumeSnapshotContents);
+  for (const object of objects.list(volumeSnapshots)) {
+    const { metadata, spec, status } = object;
+    if (isDeleting(object) && !isSource(objects, object))
+      found.push(`snapshot ${metadata?.name} is still being deleted`);
+    else if (isDeleting(object)) continue;
+    else if (status?.readyToUse !== true) {
+      const claim = objects.get(persistentVolumeClaims, {
+        namespace,
+        name: spec?.source?.persistentVolumeClaimName ?? '',
+      });
+      const hasDriver = claim?.spec?.storageClassName !== 'plain';
+      const isPossible = hasDriver && spec?.volumeSnapshotClassName !== 'missing';
+      if (isPossible && claim?.status?.phase === 'Bound' && !isDeleting(claim))
+        found.push(`snapshot ${metadata?.name} is not ready`);
+    }
+  }
+  for (const group of objects.list(volumeGroupSnapshots)) {
+    if (isDeleting(group)) found.push(`group ${group.metadata?.name} is still being deleted`);
+  }
+  const bound = new Set(objects.list(volumeSnapshots).map(({ metadata }) => metadata?.uid));
+  for (const content of [...contents, ...objects.list(volumeGroupSnapshotContents)]) {
+    // A snapshot keeps its content.
+    const isUsed =
+      'volumeSnapshotRef' in (content.spec ?? {}) &&
+      bound.has((content as VolumeSnapshotContent).spec?.volumeSnapshotRef?.uid);
+    if (isDeleting(content) && !isUsed) found.push(`content ${content.metadata?.name} is still being deleted`);
+  }
+  const recorded = new Set(contents.map(({ status }) => status?.snapshotHandle));
+  for (const { id, name } of main.model.snapshots()) {
+    if (!recorded.has(id) && !isAdmitted(world, main, { id, name }))
+      found.push(`leak: snapshot ${name} has no content`);
+  }
+  return found;
+}
+
+function bytesOf(size: string | undefined): bigint {
+  return (parseQuantity(size ?? '0')?.nanos ?? -1n) / 1_000_000_000n;
+}

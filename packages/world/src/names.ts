@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+export const driverName = 'test.csi.example.com';
+/** The second driver, which attaches, grows and copies nothing. */
+export const plainDriverName = 'plain.csi.example.com';
+export const namespace = 'team';
+/** Stands in every Secret, and nowhere else. */
+export const secretText = 'hunter2-hunter2';
+export const zoneKey = 'topology.example.com/zone';
+
+export function nodeName(number: number): string {
+  return `node-${number}`;
+}
+
+/** The driver's id of a node. */
+export function nodeIdOf(name: string): string {
+  return `id-${name}`;
+}

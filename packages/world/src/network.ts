@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The faults between processes and the API server: windows of time, each with the requests that it concerns and how likely it strikes. */
+import {
+  type Fault,
+  type FaultTarget,
+  type ScheduledProcess,
+  createLink,
+  withFaults,
+  type Draw,
+} from '@csi-sidecars/runtime/testing';
+import type { Transport } from '@csi-sidecars/runtime';
+
+export interface FaultWindow {
+  readonly untilMs: number;
+  /** The beginning of a process name; empty for every process. */
+  readonly who: string;
+  /** `update persistentvolumeclaims/status`, `create *`, `* leases`, `*`. */
+  readonly what: string;
+  /** How likely a request meets it. */
+  readonly chance: number;
+  readonly fault: Fault;
+}
+
+export interface LagWindow {
+  readonly untilMs: number;
+  readonly who: string;
+  /** The plural; empty for every kind. */
+  readonly resource: string;
+  readonly ms: number;
+}
+
+/** Lists that were true some time ago. */
+export interface AgedWindow {
+  readonly untilMs: number;
+  readonly who: string;
+  /** The body of the list, by plural. */
+  readonly lists: ReadonlyMap<string, Uint8Array>;
+}
+
+export interface Network {
+  readonly open: (window: FaultWindow) => void;
+  readonly lag: (window: LagWindow) => void;
+  /** Lists of any version come from an old state, and none is streamed. */
+  readonly age: (window: AgedWindow) => void;
+  /** From then on nothing fails, whatever is opened. */
+  readonly end: () => void;
+  readonly isOver: () => boolean;
+  readonly transportFor: (process: ScheduledProcess) => Transport;
+}
+
+export interface NetworkDeps {
+  readonly server: ScheduledProcess;
+  readonly transport: Transport;
+  readonly draw: Draw;
+  readonly onRequest: (process: ScheduledProcess, target: FaultTarget, fault: Fault | undefined) => void;
+}
+
+export function createNetwork({ server, transport, draw, onRequest }: NetworkDeps): Network {
+  let faults: (FaultWindow & { struck: number })[] = [];
+  let lags: LagWindow[] = [];
+  let aged: AgedWindow[] = [];
+  let over = false;
+  let messages = 0;
+  const now = (): number => server.clock.monotonicMs();
+
+  /** Mostly at once or within milliseconds, rarely long. */
+  function delayMs(): number {
+    const roll = draw('delay', messages++);
+    if (roll < 0.5) return 0;
+    return roll < 0.98 ? Math.floor(roll * 12) : Math.floor((roll - 0.98) * 40_000);
+  }
+
+  function faultFor(name: string, target: FaultTarget): Fault | undefined {
+    for (const window of faults) {
+      if (window.untilMs < now() || !name.startsWith(window.who) || !isMeant(window.what, target)) continue;
+      if (draw(`${window.what} ${window.untilMs}`, window.struck++) < window.chance) return window.fault;
+    }
+    return undefined;
+  }
+
+  function agedFor(name: string): AgedWindow | undefined {
+    return aged.find(({ untilMs, who }) => untilMs >= now() && name.startsWith(who));
+  }
+
+  return {
+    open: (window) => void (over || faults.push({ ...window, struck: 0 })),
+    lag: (window) => void (over || lags.push(window)),
+    age: (window) => void (over || aged.push(window)),
+    isOver: () => over,
+    end() {
+      faults = [];
+      lags = [];
+      aged = [];
+      over = true;
+    },
+    transportFor(process) {
+      const decide = (target: FaultTarget): Fault | undefined => {
+        const isStream = aged.length > 0 && target.request.path.includes('sendInitialEvents=true');
+        const isRefused = isStream && agedFor(process.name) !== undefined;
+        const fault = isRefused ? noStreams : faults.length === 0 ? undefined : faultFor(process.name, target);
+        onRequest(process, target, fault);
+        return fault;
+      };
+      const watchLagMs = (path: string): number => {
+        let ms = delayMs();
+        for (const { untilMs, who, resource, ms: late } of lags) {
+          if (untilMs >= now() && process.name.startsWith(who) && path.includes(`/${resource}`))
+            ms = Math.max(ms, late);
+        }
+        return ms;
+      };
+      const fromOldState: Transport = async (request) => {
+        const plural = /^\/api[^?]*\/([a-z]+)\?(?!watch).*resourceVersion=0(&|$)/.exec(request.path)?.[1];
+        const body = plural === undefined ? undefined : agedFor(process.name)?.lists.get(plural);
+        if (body === undefined) return transport(request);
+        return { status: 200, headers: { 'content-type': 'application/json' }, body: chunksOf(body) };
+      };
+      const faulty = withFaults(fromOldState, { clock: server.clock, decide });
+      return createLink({ process, server, transport: faulty, delayMs, watchLagMs });
+    },
+  };
+}
+
+/** As a server answers that does not know streamed lists. */
+const noStreams: Fault = { kind: 'status', point: 'before', code: 422, reason: 'Invalid' };
+
+async function* chunksOf(body: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield body;
+}
+
+function isMeant(what: string, { verb, resource, subresource }: FaultTarget): boolean {
+  if (what === '*') return true;
+  const [wantedVerb, wantedResource] = what.split(' ');
+  const full = subresource === undefined ? resource : `${resource}/${subresource}`;
+  const isWrite = verb === 'create' || verb === 'update' || verb === 'patch' || verb === 'delete';
+  if (wantedVerb !== '*' && wantedVerb !== verb && !(wantedVerb === 'write' && isWrite)) return false;
+  return wantedResource === '*' || wantedResource === full;
+}

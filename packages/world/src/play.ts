@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Plays stories in this process: a worker of `explore.ts`. Sends each breach to its parent. */
+import { putBugBack } from './bugs/put-back.ts';
+
+export interface Task {
+  readonly first: number;
+  readonly step: number;
+  /** Seeds beyond it are not played. */
+  readonly last: number;
+  /** Real time after which no story begins. */
+  readonly untilMs: number;
+  readonly bug: string | undefined;
+}
+
+export type Report =
+  | { readonly kind: 'breach'; readonly seed: number; readonly breaches: readonly string[] }
+  | { readonly kind: 'end'; readonly played: number; readonly nextSeed: number };
+
+const task = JSON.parse(process.argv[2] ?? '{}') as Task;
+if (task.bug !== undefined) putBugBack(task.bug);
+const [{ runStory }, { drawStory }] = await Promise.all([import('./run-story.ts'), import('./story.ts')]);
+const send = (report: Report): void => void process.send?.(report);
+
+let played = 0;
+let seed = task.first;
+for (; seed <= task.last && performance.now() < task.untilMs; seed += task.step) {
+  const { breaches } = await runStory(drawStory(seed));
+  played += 1;
+  if (breaches.length === 0) continue;
+  send({ kind: 'breach', seed, breaches });
+  if (task.bug !== undefined) break;
+}
+send({ kind: 'end', played, nextSeed: seed });
+process.disconnect();

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Plays a story: turbulence; then nothing fails any more, and everything must become settled; then users delete what they have, and nothing
+ * may be left.
+ */
+import {
+  type KubeObject,
+  type PersistentVolume,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  type Resource,
+  volumeAttachments,
+} from '@csi-sidecars/runtime';
+import {
+  volumeGroupSnapshotContents,
+  volumeGroupSnapshots,
+  type VolumeSnapshotContent,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
+import { refOf } from './happenings/admins.ts';
+import { kindOf } from './happenings/index.ts';
+import { tried } from './happenings/users.ts';
+import { beginRest, restMs } from './invariants/at-rest.ts';
+import { secretsInObjects } from './invariants/in-outputs.ts';
+import { isAdmitted, unsettled } from './invariants/when-quiet.ts';
+import type { Story } from './story.ts';
+import { turbulenceMs } from './times.ts';
+import { createWorld, type World } from './world.ts';
+
+export interface Ending {
+  readonly breaches: readonly string[];
+  readonly timeLine: () => string;
+  /** Virtual time until everything was gone. */
+  readonly elapsedMs: number;
+  readonly tasks: number;
+  readonly requests: number;
+  readonly calls: number;
+}
+
+/** Longer than the longest pause between two attempts (5 minutes), twice. */
+const patienceMs = 720_000;
+const lookEveryMs = 5_000;
+
+export async function runStory(story: Story): Promise<Ending> {
+  const world = createWorld(story);
+  const { schedule, installation, timeLine } = world;
+  for (const { atMs, kind, args } of story.happenings) {
+    world.users.post(() => {
+      timeLine.note('*', () => `${kind} ${JSON.stringify(args)}`);
+      kindOf(kind).act(world, args);
+    }, atMs);
+  }
+  await schedule.advanceTo(turbulenceMs, world.look);
+  makePeace(world);
+  const open = story.shape.damage ? [] : await untilSettled(world);
+  const repetitions = open.length > 0 ? [] : await watchRest(world);
+  const stuck = open.length > 0 ? open : await cleanUp(world);
+  const all = [
+    ...world.breaches(),
+    ...repetitions,
+    ...secretsInObjects(world),
+    ...stuck.map((text) => `drains: ${text}`),
+  ];
+  const promised = story.shape.damage ? all.filter((text) => /^(one-call|secret|drains: (?!leak))/.test(text)) : all;
+  const breaches = [...promised, ...installation.defects];
+  await stop(world);
+  return {
+    breaches,
+    timeLine: timeLine.text,
+    elapsedMs: schedule.elapsedMs,
+    tasks: schedule.tasks,
+    requests: world.sim.server.requests.length,
+    calls: world.drivers.reduce((sum, { model }) => sum + model.calls.length, 0),
+  };
+}
+
+function makePeace({ network, drivers, sim, installation, timeLine }: World): void {
+  timeLine.note('*', 'nothing fails any more');
+  network.end();
+  for (const { model } of drivers) model.faults.clear();
+  for (const node of sim.nodes.values()) node.thaw();
+  for (const container of installation.containers) container.scaleTo(1);
+}
+
+/** What is still open when patience is over. */
+async function untilSettled(world: World): Promise<readonly string[]> {
+  const { schedule } = world;
+  const endMs = schedule.elapsedMs + patienceMs;
+  for (;;) {
+    await schedule.advanceTo(schedule.elapsedMs + lookEveryMs, world.look);
+    const open = unsettled(world);
+    if (open.length === 0 || schedule.elapsedMs >= endMs) return open;
+  }
+}
+
+async function watchRest(world: World): Promise<readonly string[]> {
+  const { schedule } = world;
+  const rest = beginRest(world);
+  await schedule.advanceTo(schedule.elapsedMs + restMs, world.look);
+  return rest.repetitions();
+}
+
+/** Users delete everything, and the administrator what was retained. Returns what is left. */
+async function cleanUp(world: World): Promise<readonly string[]> {
+  const { schedule, timeLine } = world;
+  timeLine.note('*', 'users delete everything');
+  for (const resource of ofUsers) deleteAll(world, resource);
+  const endMs = schedule.elapsedMs + patienceMs;
+  for (;;) {
+    await schedule.advanceTo(schedule.elapsedMs + lookEveryMs, world.look);
+    deleteRetained(world);
+    const left = [...leftObjects(world), ...leftInDrivers(world)];
+    if (left.length === 0 || schedule.elapsedMs >= endMs) return left;
+  }
+}
+
+const always = (): boolean => true;
+const ofUsers: readonly Resource[] = [pods, volumeGroupSnapshots, volumeSnapshots, persistentVolumeClaims];
+
+function deleteAll(
+  { sim, client }: World,
+  resource: Resource,
+  isMeant: (object: KubeObject) => boolean = always,
+): void {
+  for (const object of sim.server.objects.list(resource)) {
+    const isDeleting = object.metadata?.deletionTimestamp !== undefined;
+    if (!isDeleting && isMeant(object)) void tried(client.delete(resource, refOf(object)));
+  }
+}
+
+function deleteRetained(world: World): void {
+  deleteAll(world, persistentVolumes, ({ spec, status }: PersistentVolume) => {
+    return spec?.persistentVolumeReclaimPolicy === 'Retain' && status?.phase === 'Released';
+  });
+  if (world.sim.server.objects.list(volumeSnapshots).length > 0) return;
+  deleteAll(world, volumeSnapshotContents, ({ spec }: VolumeSnapshotContent) => spec?.deletionPolicy === 'Retain');
+}
+
+function leftObjects({ sim }: World): readonly string[] {
+  const kinds: readonly Resource[] = [
+    ...ofUsers,
+    persistentVolumes,
+    volumeAttachments,
+    volumeSnapshotContents,
+    volumeGroupSnapshotContents,
+  ];
+  return kinds.flatMap((resource) =>
+    sim.server.objects.list(resource).map(({ metadata }) => `${resource.kind} ${metadata?.name} is left`),
+  );
+}
+
+function leftInDrivers(world: World): readonly string[] {
+  return world.drivers.flatMap((actor) =>
+    [...actor.model.volumes(), ...actor.model.snapshots()]
+      .filter((each) => !isAdmitted(world, actor, each))
+      .map(({ name }) => `leak: ${name} is left in the driver`),
+  );
+}
+
+async function stop({ installation, sim, schedule }: World): Promise<void> {
+  for (const container of installation.containers) {
+    const process = container.process();
+    container.scaleTo(0);
+    process?.kill('the story ends');
+  }
+  const stopped = sim.stop();
+  await schedule.advanceTo(schedule.elapsedMs + 60_000);
+  await stopped;
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * A story: the shape of the installation, and what users, administrators and fate do in it, as data. The seed draws it before anything runs, so
+ * a part can be left out without changing the others.
+ */
+import { createDice, type Dice } from '@csi-sidecars/runtime/testing';
+import { kinds } from './happenings/index.ts';
+import { turbulenceMs } from './times.ts';
+
+export interface Story {
+  /** Decides the order of tasks, the length of delays, and which requests meet a fault. */
+  readonly seed: number;
+  readonly shape: Shape;
+  readonly happenings: readonly Happening[];
+}
+
+/** How the cluster and the sidecars are set up. */
+export interface Shape {
+  /** `combined`: the four controllers of the driver are one process. `nodes`: each node has a csi-provisioner. */
+  readonly deployment: 'separate' | 'combined' | 'nodes';
+  readonly replicas: 1 | 2;
+  readonly protection: 'ambiguous' | 'always';
+  /** Whether volumes live in zones. */
+  readonly topology: boolean;
+  /** Whether the nodes have a part in the growth of a volume. */
+  readonly nodesExpand: boolean;
+  /** Until a snapshot is ready. */
+  readonly snapshotMs: number;
+  readonly nodes: number;
+  /** Another driver with a csi-provisioner of its own. */
+  readonly secondDriver: boolean;
+  /** Kubelet before Kubernetes 1.32. */
+  readonly oldKubelet: boolean;
+  /** Data, objects or finalizers are lost on purpose. Then nothing is promised but that what is deleted goes, and that no process ends. */
+  readonly damage: boolean;
+  /** Every log line is written and read, which is slow. */
+  readonly logs: boolean;
+}
+
+export interface Happening {
+  readonly atMs: number;
+  readonly kind: string;
+  readonly args: Args;
+}
+
+export type Args = Readonly<Record<string, number | string>>;
+
+export function drawStory(seed: number): Story {
+  const dice = createDice(seed);
+  const shape = drawShape(dice);
+  const count = 15 + dice.below(40);
+  const happenings = Array.from({ length: count }, () => drawHappening(dice, shape));
+  return { seed, shape, happenings: happenings.toSorted((a, b) => a.atMs - b.atMs) };
+}
+
+function drawShape(dice: Dice): Shape {
+  const deployment = dice.pick(['separate', 'combined', 'nodes'] as const);
+  return {
+    deployment,
+    replicas: dice.chance(0.7) ? 2 : 1,
+    protection: dice.chance(0.5) ? 'ambiguous' : 'always',
+    topology: deployment === 'nodes' || dice.chance(0.4),
+    nodesExpand: dice.chance(0.6),
+    snapshotMs: dice.pick([0, 0, 3_000, 20_000]),
+    nodes: 2 + dice.below(2),
+    secondDriver: dice.chance(1 / 3),
+    oldKubelet: dice.chance(0.2),
+    damage: dice.chance(0.12),
+    logs: dice.chance(0.08),
+  };
+}
+
+function drawHappening(dice: Dice, shape: Shape): Happening {
+  const all = kinds.filter(({ isDamage = false }) => shape.damage || !isDamage);
+  const { name, when, draw } = dice.weighed(all);
+  const part = dice.random.next();
+  const moment = when === 'early' ? part ** 3 : when === 'late' ? part ** 0.5 : part;
+  const atMs = Math.floor(moment * turbulenceMs);
+  return { atMs, kind: name, args: draw(dice, shape) };
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Everything that takes part in a story. */
+import { type ApiClient, type Resource, silentLogger } from '@csi-sidecars/runtime';
+import {
+  createSchedule,
+  createTimeLine,
+  drawFrom,
+  type Draw,
+  type Schedule,
+  type ScheduledProcess,
+  type TimeLine,
+} from '@csi-sidecars/runtime/testing';
+import { type NodeDriver, type NodeOptions, paperDriver, type Sim, startSim } from '@csi-sidecars/sim';
+import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
+import { startInstallation, type Installation } from './installation.ts';
+import { createNetwork, type Network } from './network.ts';
+import { type DriverActor, startDrivers } from './driver.ts';
+import { watchfulLogger } from './invariants/in-outputs.ts';
+import { driverName, nodeIdOf, nodeName } from './names.ts';
+import { seedCluster } from './seed-cluster.ts';
+import type { Shape, Story } from './story.ts';
+import { segmentsOf } from './topology.ts';
+
+export interface World {
+  readonly story: Story;
+  readonly schedule: Schedule;
+  readonly draw: Draw;
+  readonly timeLine: TimeLine;
+  readonly network: Network;
+  readonly sim: Sim;
+  /** A client of users and administrators, past the network. */
+  readonly client: ApiClient;
+  readonly users: ScheduledProcess;
+  readonly drivers: readonly [DriverActor, ...DriverActor[]];
+  readonly installation: Installation;
+  /** Looks at every invariant that must hold at every step. */
+  readonly look: () => void;
+  readonly breaches: () => readonly string[];
+  /** Never aborts: for what people begin and nothing ends. */
+  readonly peace: AbortSignal;
+  /** What people have done to the cluster that changes what may be expected. */
+  readonly record: WorldRecord;
+}
+
+export interface WorldRecord {
+  /** Annotations of people, which every program has to leave alone. */
+  readonly foreign: { readonly resource: Resource; readonly uid: string; readonly annotation: string }[];
+  /** UIDs of objects whose annotations a stale write has replaced. */
+  readonly overwritten: Set<string>;
+}
+
+export function createWorld(story: Story): World {
+  const { seed, shape } = story;
+  const schedule = createSchedule({ seed });
+  const draw = drawFrom(seed);
+  const timeLine = createTimeLine(() => schedule.elapsedMs);
+  const server = schedule.process('kube-apiserver');
+  const manager = schedule.process('kube-controller-manager');
+  const users = schedule.process('users');
+
+  let network!: Network;
+  const sim = startSim({
+    clock: manager.clock,
+    random: manager.random,
+    nodes: Array.from({ length: shape.nodes }, (_, index) => nodeOf(index, shape)),
+    server: { types: [...snapshotTypes, ...groupSnapshotTypes] },
+    intercept: (transport) => {
+      network = createNetwork({
+        server,
+        transport,
+        draw,
+        onRequest: (process, { verb, resource, subresource, name }, fault) => {
+          if (resource === 'leases' || verb === 'watch') return;
+          timeLine.note(process.name, () => {
+            const what = subresource === undefined ? resource : `${resource}/${subresource}`;
+            return `${verb} ${what} ${name ?? ''}${fault === undefined ? '' : ` <- ${JSON.stringify(fault)}`}`;
+          });
+        },
+      });
+      return network.transportFor(manager);
+    },
+  });
+  seedCluster(sim);
+  const drivers = startDrivers({
+    schedule,
+    timeLine,
+    server: sim.server,
+    shape,
+    isMounted: (volume, nodeId) => (sim.nodes.get(nodeId.replace(/^id-/, ''))?.mounts().get(volume)?.length ?? 0) > 0,
+  }) as World['drivers'];
+  const [main] = drivers;
+  const logger = shape.logs ? watchfulLogger(main.checks.breach) : silentLogger;
+  const installation = startInstallation({
+    schedule,
+    network,
+    server: sim.server,
+    timeLine,
+    drivers,
+    draw,
+    shape,
+    logger,
+  });
+  return {
+    story,
+    schedule,
+    draw,
+    timeLine,
+    network,
+    sim,
+    client: sim.client,
+    users,
+    drivers,
+    installation,
+    look: () => {
+      for (const { checks } of drivers) checks.look();
+    },
+    breaches: () => drivers.flatMap(({ checks }) => checks.breaches),
+    record: { foreign: [], overwritten: new Set() },
+    peace: new AbortController().signal,
+  };
+}
+
+function nodeOf(number: number, shape: Shape): NodeOptions {
+  const expansion = shape.oldKubelet ? 'beforeRecovery' : 'withRecovery';
+  return { name: nodeName(number), drivers: [nodeDriverOf(number, shape)], expansion };
+}
+
+/** The driver as it registers with a node. */
+export function nodeDriverOf(number: number, shape: Shape): NodeDriver {
+  const capabilities = new Set(['STAGE_UNSTAGE_VOLUME', ...(shape.nodesExpand ? ['EXPAND_VOLUME'] : [])]);
+  return paperDriver(driverName, {
+    nodeId: nodeIdOf(nodeName(number)),
+    capabilities,
+    topology: segmentsOf(number, shape),
+  });
+}
