@@ -30,9 +30,10 @@ export function expiryOf({ lease, atMs }: Observed): number {
  * an older Lease is ignored.
  */
 export function observe(before: Observed | undefined, lease: Lease, nowMs: number): Observed {
-  const { resourceVersion: known = '' } = before?.lease.metadata ?? {};
+  if (before === undefined) return { lease, atMs: nowMs };
+  const { resourceVersion: known = '' } = before.lease.metadata ?? {};
   const { resourceVersion: seen = '' } = lease.metadata ?? {};
-  if (before !== undefined && (compareResourceVersions(seen, known) ?? 1) < 0) return before;
+  if ((compareResourceVersions(seen, known) ?? 1) < 0) return before;
   return replaced(before, lease, nowMs);
 }
 
@@ -45,11 +46,10 @@ export function observeRead(
   { lease, known }: { readonly lease: Lease; readonly known: Observed | undefined },
   nowMs: number,
 ): Observed {
-  return known === before ? replaced(before, lease, nowMs) : observe(before, lease, nowMs);
+  return before !== undefined && known === before ? replaced(before, lease, nowMs) : observe(before, lease, nowMs);
 }
 
-function replaced(before: Observed | undefined, lease: Lease, nowMs: number): Observed {
-  if (before === undefined) return { lease, atMs: nowMs };
+function replaced(before: Observed, lease: Lease, nowMs: number): Observed {
   return { lease, atMs: isSameRecord(before.lease, lease) ? before.atMs : nowMs };
 }
 
