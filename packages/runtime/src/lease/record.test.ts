@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../api/objects.ts';
 import { toElectionConfig } from './election-config.ts';
-import { expiryOf, newLease, observe, released, renewed, taken } from './record.ts';
+import { expiryOf, newLease, observe, observeRead, released, renewed, taken } from './record.ts';
 
 const config = toElectionConfig({ namespace: 'ns', name: 'lock', identity: 'me' });
 const labelled = { ...config, labels: { team: 'a' } };
@@ -58,6 +58,14 @@ describe('observing', () => {
     expect(observe({ lease: lease(), atMs: 1 }, {}, 9).atMs).toBe(9);
     expect(observe({ lease: {}, atMs: 1 }, lease(), 9).atMs).toBe(9);
     expect([expiryOf({ lease: {}, atMs: 5 }), expiryOf({ lease: lease(), atMs: 5 })]).toEqual([5, 7005]);
+  });
+
+  it('[runtime#132a] given the answer to a read that is older than what was known when it was sent, then it counts, unless something newer was seen since', () => {
+    const known = { lease: lease({}, '10'), atMs: 1 };
+    const read = { lease: lease({ renewTime: 'r2' }, '9'), known };
+    expect(observeRead(known, read, 9)).toEqual({ lease: read.lease, atMs: 9 });
+    const newer = { lease: lease({ renewTime: 'r3' }, '11'), atMs: 5 };
+    expect(observeRead(newer, read, 9)).toBe(newer);
   });
 });
 
