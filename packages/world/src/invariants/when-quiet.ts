@@ -13,6 +13,7 @@ import {
   type Pod,
   pods,
   volumeAttachments,
+  volumeAttributesClasses,
 } from '@csi-sidecars/runtime';
 import { parseQuantity } from '@csi-sidecars/volume';
 import {
@@ -152,6 +153,14 @@ function unsettledSize(world: World, { metadata, spec, status }: PersistentVolum
     found.push(`claim ${metadata?.name} does not have the class ${wantedClass}`);
   }
   if (status?.modifyVolumeStatus !== undefined) found.push(`claim ${metadata?.name} is still being modified`);
+  const current = status?.currentVolumeAttributesClassName ?? '';
+  if ((volume?.spec?.volumeAttributesClassName ?? '') !== current) {
+    found.push(`claim ${metadata?.name} and its PersistentVolume have different classes`);
+  }
+  const wantedIops = objects.get(volumeAttributesClasses, { name: current })?.parameters?.['iops'];
+  if (stored !== undefined && stored.mutableParameters['iops'] !== wantedIops) {
+    found.push(`claim ${metadata?.name} has the class ${current}, and its volume has not`);
+  }
   return found;
 }
 
