@@ -6,6 +6,7 @@
  * What a person has to do first is no breach: a claim that waits for a pod, for a source that is gone, or for a snapshot of it.
  */
 import {
+  events,
   type KubeObject,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
@@ -56,7 +57,10 @@ function unsettledClaims(world: World): readonly string[] {
   return objects.list(persistentVolumeClaims).flatMap((claim) => {
     const name = claim.metadata?.name ?? '';
     if (isDeleting(claim)) return isUsed(world, claim) ? [] : [`claim ${name} is still being deleted`];
-    if (claim.status?.phase !== 'Bound') return waitsForPerson(world, claim) ? [] : [`claim ${name} is not bound`];
+    if (claim.status?.phase !== 'Bound') {
+      if (!waitsForPerson(world, claim)) return [`claim ${name} is not bound`];
+      return hasEvent(objects, claim) ? [] : [`claim ${name} waits for a person, and no event says so`];
+    }
     const found: string[] = [];
     const volume = volumes.get(claim.spec?.volumeName ?? '');
     if (volume?.spec?.claimRef?.uid !== claim.metadata?.uid) found.push(`claim ${name} has lost its volume`);
@@ -82,6 +86,11 @@ function isUsed({ sim }: World, claim: PersistentVolumeClaim): boolean {
         claim.status?.phase === 'Bound' &&
         (snapshot.status?.error !== undefined || (isDeleting(snapshot) && isSource(objects, snapshot))),
     );
+}
+
+/** Something was said about this very object. */
+function hasEvent(objects: ObjectAccess, { metadata }: KubeObject): boolean {
+  return objects.list(events).some(({ involvedObject }) => involvedObject?.uid === metadata?.uid);
 }
 
 /** A claim that waits to be restored from the snapshot keeps it. */
@@ -235,6 +244,9 @@ function unsettledSnapshots(world: World): readonly string[] {
   const contents = objects.list(volumeSnapshotContents);
   for (const object of objects.list(volumeSnapshots)) {
     const { metadata, spec, status } = object;
+    if (isDeleting(object) && isSource(objects, object) && !hasEvent(objects, object)) {
+      found.push(`snapshot ${metadata?.name} waits for a person, and no event says so`);
+    }
     if (isDeleting(object) && !isSource(objects, object))
       found.push(`snapshot ${metadata?.name} is still being deleted`);
     else if (isDeleting(object)) continue;
