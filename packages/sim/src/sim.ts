@@ -9,6 +9,7 @@ import {
   createApiClient,
   createEventRecorder,
   createInformerFactory,
+  noMetrics,
   silentLogger,
   type ApiClient,
   type Clock,
@@ -85,7 +86,9 @@ export function startSim(options: SimOptions): Sim {
   const client = createApiClient({ transport: server.transport, clock, logger }, { ...limits, userAgent: 'sim' });
   const transport = intercept(server.transport);
   const own = createApiClient({ transport, clock, logger }, { ...limits, userAgent: 'kube-controller-manager' });
-  const informers = createInformerFactory({ client: own, clock, random, logger });
+  // With metrics of its own, because what is measured lives as long as they do.
+  const metrics = { ...noMetrics };
+  const informers = createInformerFactory({ client: own, clock, random, logger, metrics });
   // Events are written past the faults of `intercept`, so that stopping never waits for one.
   const recorder = createEventRecorder({ client, clock, random, logger }, { component: 'sim' });
   const deps: SimDeps = { client: own, informers, clock, random, logger, recorder };

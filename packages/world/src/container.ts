@@ -118,14 +118,16 @@ async function runProgram(process: ScheduledProcess, run: Run, signal: AbortSign
     createApiClient({ transport, clock, logger }, { userAgent, ...limits });
   const leaseClient = clientOf('leader-election');
   const isCombined = programs.length > 1;
-  const hub = createInformerHub({ client: clientOf(name), clock, random, logger });
+  // Of its own: what is measured by a registry lives as long as it.
+  const metrics = { ...noMetrics };
+  const hub = createInformerHub({ client: clientOf(name), clock, random, logger, metrics });
 
   const portsOf = (program: Program) => ({
     client: clientOf(program.name),
     clock,
     random,
     logger,
-    metrics: noMetrics,
+    metrics,
   });
   const leadingWork = (program: Program): ReturnType<typeof withCaches> => {
     const assemble: Parameters<typeof withCaches>[1] = (ports) => program.assemble(ports, { info, channel });

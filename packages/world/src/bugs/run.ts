@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The bench of known bugs: puts each of them back in a process of its own, and writes how many seeds the world needed into
- * docs/reference/world.md. `run.ts [NAME...]` runs some of them and writes nothing; `--seeds=300` gives up earlier.
+ * docs/reference/world.md. `run.ts [NAME...]` runs some of them, and the rows of the others stay; `--seeds=300` gives up earlier.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -29,12 +29,12 @@ const wanted = positionals.length === 0 ? bugs : positionals.flatMap((name) => b
 const findings = new Map<string, Finding>();
 const waiting = [...wanted];
 await Promise.all([work(), work()]);
-if (positionals.length === 0) writePage();
 
 async function work(): Promise<void> {
   for (let bug = waiting.shift(); bug !== undefined; bug = waiting.shift()) {
     const finding = await find(bug);
     findings.set(bug.name, finding);
+    writePage();
     process.stdout.write(`${bug.name}: ${finding.seed ?? 'not found'} ${finding.breach}\n`);
   }
 }
@@ -50,13 +50,20 @@ async function find(bug: Bug): Promise<Finding> {
   return { bug, seed: undefined, breach: output.includes(' stories from ') ? '' : `(ended: ${output.slice(-500)})` };
 }
 
+/** After each of them, so that a run that is ended has not been in vain. */
 function writePage(): void {
-  const rows = wanted.map(({ name }) => {
-    const { bug, seed, breach } = findings.get(name)!;
-    const [invariant = ''] = breach.split(':', 1);
-    return `| \`${name}\` | ${bug.effect} | ${bug.history} | ${seed === undefined ? 'not found' : `${seed} (\`${invariant}\`)`} |`;
+  const text = readFileSync(page, 'utf8');
+  const rows = bugs.map(({ name, effect, history }) => {
+    const finding = findings.get(name);
+    const known = new RegExp(`^\\| \`${name}\` \\|.*\\| ([^|]*) \\|$`, 'm').exec(text)?.[1];
+    return `| \`${name}\` | ${effect} | ${history} | ${finding === undefined ? (known ?? 'not run') : foundIn(finding)} |`;
   });
   const table = ['| Bug | Effect | History | Seeds until found |', '|---|---|---|---|', ...rows].join('\n');
-  const [before = '', after = ''] = readFileSync(page, 'utf8').split(/<!-- bench -->[^]*<!-- end of bench -->/);
+  const [before = '', after = ''] = text.split(/<!-- bench -->[^]*<!-- end of bench -->/);
   writeFileSync(page, `${before}<!-- bench -->\n\n${table}\n\n<!-- end of bench -->${after}`);
+}
+
+function foundIn({ seed, breach }: Finding): string {
+  const [invariant = ''] = breach.split(':', 1);
+  return seed === undefined ? `not in ${last}` : `${seed} (\`${invariant}\`)`;
 }

@@ -7,6 +7,7 @@
  * - `in-use`: nothing is deleted or detached that the API, or a node, says is in use.
  * - `intent`: a call is made only after the API shows that it will be.
  * - `protected`: what is attached has a VolumeAttachment and a PersistentVolume that cannot go.
+ * - `shown`: an attachment shows that it is attached as long as it is.
  * - `one-call`: a process has one call in flight for each volume and snapshot.
  */
 import {
@@ -18,6 +19,7 @@ import {
 } from '@csi-sidecars/runtime';
 import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
 import type { DriverModel } from '@csi-sidecars/test-driver';
+import { nodeIdOf } from '../names.ts';
 import { snapshotAnnotations, type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
 
 export interface StepChecks {
@@ -60,6 +62,7 @@ export function createStepChecks(stage: Stage): StepChecks {
   const requested = new Map<string, Set<string>>();
   const orphaned = new Set<string>();
   const retained = new Set<string>();
+  const attachedOnce = new Set<string>();
   let seen = '';
 
   const breach = (text: string): void => void breaches.add(text);
@@ -140,6 +143,23 @@ export function createStepChecks(stage: Stage): StepChecks {
     }
   }
 
+  function lookAtAttachments(): void {
+    for (const { metadata, spec, status } of objects.list(volumeAttachments)) {
+      const uid = metadata?.uid ?? '';
+      if (status?.attached === true && status.attachError !== undefined) {
+        breach(`shown: attachment ${metadata?.name} is attached and shows that it cannot be`);
+      }
+      const handle = objects.get(persistentVolumes, { name: spec.source.persistentVolumeName ?? '' })?.spec?.csi;
+      const stored = driver.volumes().find(({ id }) => id === handle?.volumeHandle);
+      const isOnNode = stored?.attachments.some(({ nodeId }) => nodeId === nodeIdOf(spec.nodeName)) === true;
+      const isWanted = metadata?.deletionTimestamp === undefined;
+      if (attachedOnce.has(uid) && isWanted && isOnNode && status?.attached !== true) {
+        breach(`shown: attachment ${metadata?.name} shows no more that it is attached`);
+      }
+      if (status?.attached === true) attachedOnce.add(uid);
+    }
+  }
+
   function lookAtSnapshots(): void {
     const contents = ownContents();
     const known = new Set(contents.map(({ status }) => status?.snapshotHandle ?? ''));
@@ -183,6 +203,7 @@ export function createStepChecks(stage: Stage): StepChecks {
       if (now === seen) return;
       seen = now;
       lookAtVolumes();
+      lookAtAttachments();
       lookAtSnapshots();
     },
     get breaches() {
