@@ -42,6 +42,10 @@ const losing = {
   kind: 'losing',
   record: aVolume({ deleting: 'yes', phase: 'Available', finalizers: ['a/b'] }),
 } as const;
+const losingBound = {
+  kind: 'losing',
+  record: aVolume({ deleting: 'yes', phase: 'Bound', finalizers: ['a/b'] }),
+} as const;
 const restoring = { spec: fromSnapshot };
 
 interface SnapshotReadFacts extends SnapshotFacts {
@@ -130,6 +134,34 @@ const rows: readonly Row[] = [
     state: state({ volume: losing, ...(facts as object) }, protection),
     next: 'retry, Warning: PersistentVolume pvc-uid-data of this claim is being deleted, and the claim cannot be bound to it. Once it is gone, the claim is provisioned again. If its finalizers (a/b) keep it, remove them, or delete the claim, failure',
   })),
+  ...[
+    ['nothing remembered', {}],
+    ['pinned', { pinned }],
+    ['settled with finalizer', { remembers: 'settled', isProtected: true }],
+  ].map(([given, facts]) => ({
+    row: 'C64' as const,
+    given: `bound record being deleted, ${given as string}`,
+    state: state({ volume: losingBound, ...(facts as object) }),
+    next: 'readClaim',
+  })),
+  {
+    row: 'C64',
+    given: 'bound record being deleted, claim not read',
+    state: state({ volume: losingBound, reread: { failure: new Error('late') } }),
+    next: 'retry',
+  },
+  {
+    row: 'C63',
+    given: 'bound record being deleted, claim read',
+    state: state({ volume: losingBound, reread: 'read' }),
+    next: 'releaseRequest',
+  },
+  {
+    row: 'C10',
+    given: 'bound record being deleted, claim read and bound',
+    state: state({ volume: { kind: 'own' }, remembers: 'open', reread: 'read' }, protection),
+    next: 'settle',
+  },
   {
     row: 'C11',
     given: 'name taken',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The claim table up to CreateVolume. Pure; first match wins. The rows of the answer are in `decide-answer.ts`. */
-import { done, type PersistentVolume, requeueAfter, type StorageClass } from '@csi-sidecars/runtime';
+import { done, type PersistentVolume, requeueAfter, retry, type StorageClass } from '@csi-sidecars/runtime';
 import type { CreateVolumeRequestInput, VolumeContentSourceInput } from '@csi-sidecars/csi';
 import { toDriverClass } from '@csi-sidecars/volume';
 import { type CapacityChange, changedByCreation, notCreated } from '../capacity/change.ts';
@@ -80,8 +80,13 @@ function recorded(s: ClaimState, context: ClaimContext): Action {
   return waitsForBinding(s, context) ? settleUntilBound(s, stop('C10')) : finishSettled(s, stop('C10'));
 }
 
-/** C63: soon the volume has no record. The finalizer and memory take its place, so that it is found again by its name. */
+/**
+ * C63, C64: soon the volume has no record. The finalizer and memory take its place, so that it is found again by its name. The phase Bound is
+ * written before the claim names the volume, and nobody comes back to that once the volume is being deleted.
+ */
 function losing(s: ClaimState, context: ClaimContext, record: PersistentVolume): Action {
+  if (typeof s.reread === 'object') return conclude('C64', retry(s.reread.failure));
+  if (record.status?.phase === 'Bound' && s.reread === 'unread') return { row: 'C64', kind: 'readClaim', record };
   const isRemembered = s.memory.kind === 'pinned' || s.memory.kind === 'open';
   if (!isRemembered) return { row: 'C63', kind: 'releaseRequest' };
   return stayOpen(s, context, { row: 'C63', message: recordDeleted(record), answer: 'open' });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What wakes the claim loop, what a run observes a second time, and what the loop forgets with a claim. */
-import { persistentVolumes, type StorageClass, storageClasses } from '@csi-sidecars/runtime';
+import { type PersistentVolume, persistentVolumes, type StorageClass, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aGrant, aNode, aVolume, driverName, someSettings } from '../../testing/builders.ts';
 import { aLateClass, aPublisher, asked } from '../../testing/capacity-fixture.ts';
@@ -98,14 +98,23 @@ describe('a class', () => {
 describe('a PersistentVolume', () => {
   const name = 'pvc-uid-data';
 
-  it('[provisioner#222] given that of a pending claim goes, then the claim is woken; given it appears or changes, then not', async () => {
+  it('[provisioner#222] given that of a pending claim is deleted, and when it goes, then the claim is woken; given it appears or changes, then not', async () => {
     const p = await aProvisioner({ seed: [aClass(isLate), aClaim()] });
     expect(await added(p, () => p.server.seed(aVolume({ phase: 'Available' })))).toBe(0);
     const status = { phase: 'Bound' };
     expect(await added(p, () => p.server.objects.change(persistentVolumes, { name }, (v) => ({ ...v, status })))).toBe(
       0,
     );
+    expect(await added(p, () => p.server.objects.delete(persistentVolumes, { name }))).toBe(1);
+    const labels = { a: 'b' };
+    const relabel = (v: PersistentVolume): PersistentVolume => ({ ...v, metadata: { ...v.metadata, labels } });
+    expect(await added(p, () => p.server.objects.change(persistentVolumes, { name }, relabel))).toBe(0);
     expect(await added(p, () => p.server.objects.remove(persistentVolumes, { name }))).toBe(1);
+  });
+
+  it('[provisioner#222] given that of a pending claim is being deleted when the watch brings it first, then the claim is woken', async () => {
+    const p = await aProvisioner({ seed: [aClass(isLate), aClaim()] });
+    expect(await added(p, () => p.server.seed(aVolume({ phase: 'Available', deleting: 'yes' })))).toBe(1);
   });
 
   it('[provisioner#222] given that of a bound claim, of one that is gone or of none goes, then no claim is woken', async () => {

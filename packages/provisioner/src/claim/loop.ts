@@ -7,6 +7,7 @@ import {
   defineLoop,
   type EndedRun,
   isResync,
+  type KubeObject,
   type Loop,
   type PersistentVolumeClaim,
   stringifyJson,
@@ -62,11 +63,12 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
               .filter((claim) => classNameOf(claim) === current?.metadata?.name)
               .map(uidOf)
           : undefined,
-      // The claim waited for that (C63), or has lost its record to somebody who removed it by force.
-      volumes: ({ previous, current }, caches) =>
-        current === undefined
-          ? caches.claims.byIndex('uid', previous?.spec?.claimRef?.uid ?? '').map(uidOf)
-          : undefined,
+      // The claim is about to lose its record (C63), or waited for the end of that.
+      volumes: (change, caches) => {
+        if (change.current !== undefined && !isDeletedNow(change)) return undefined;
+        const { spec } = change.current ?? change.previous ?? {};
+        return caches.claims.byIndex('uid', spec?.claimRef?.uid ?? '').map(uidOf);
+      },
       grants: ({ current }, caches) => {
         if (current === undefined) return undefined;
         const refers = ({ spec }: PersistentVolumeClaim): boolean =>
@@ -147,10 +149,10 @@ function relevant(context: ClaimDeps, claim: PersistentVolumeClaim): string {
   return stringifyJson([metadata?.deletionTimestamp, annotations, spec, typeof settler === 'object']);
 }
 
-function isNewlyDeleted({ previous, current }: Change<PersistentVolumeClaim>): boolean {
-  return (
-    previous?.metadata?.deletionTimestamp === undefined &&
-    current?.metadata?.deletionTimestamp !== undefined &&
-    previous !== undefined
-  );
+function isNewlyDeleted(change: Change<PersistentVolumeClaim>): boolean {
+  return change.previous !== undefined && isDeletedNow(change);
+}
+
+function isDeletedNow({ previous, current }: Change<KubeObject>): boolean {
+  return previous?.metadata?.deletionTimestamp === undefined && current?.metadata?.deletionTimestamp !== undefined;
 }

@@ -102,14 +102,17 @@ describe('the volume of the claim', () => {
     expect(volumeOf({ volumes })).toEqual({ kind });
   });
 
-  it('given a record that is being deleted before its claim is bound, then it is about to be lost; given a bound one, or a claim that is gone, going or has a volume, then it is not', () => {
+  it('given a record that is being deleted before its claim is bound, whatever its phase, then it is about to be lost; given one that is not, or a claim that is gone, going or has a volume, then it is not', () => {
     const record = aVolume({ deleting: 'yes', phase: 'Available' });
+    const bound = aVolume({ deleting: 'yes', phase: 'Bound' });
+    expect(volumeOf({ volumes: [bound] })).toEqual({ kind: 'losing', record: bound });
     expect(volumeOf({ volumes: [record] })).toEqual({ kind: 'losing', record });
     expect(volumeOf({ volumes: [record], volumeNamePrefix: 'disk' })).toEqual({ kind: 'losing', record });
     const entry: Entry = { kind: 'open', claim: aClaim(), deletion: undefined };
     const others: readonly Given[] = [
       { volumes: [aVolume({ phase: 'Available' })] },
-      { volumes: [aVolume({ deleting: 'yes', phase: 'Bound' })] },
+      { volumes: [bound], claim: aClaim({ deleting: 'yes' }) },
+      { volumes: [bound], claim: aClaim({ spec: { volumeName: 'pvc-uid-data' } }) },
       { volumes: [record], claim: null, entry },
       { volumes: [record], claim: aClaim({ deleting: 'yes' }) },
       { volumes: [record], claim: aClaim({ spec: { volumeName: 'pvc-uid-data' } }) },

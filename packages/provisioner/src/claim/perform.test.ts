@@ -126,6 +126,36 @@ describe('reads', () => {
   });
 });
 
+describe('reading a claim whose PersistentVolume is about to be lost', () => {
+  const record = aVolume({ deleting: 'yes', phase: 'Bound' });
+  const action = { row: 'C64', kind: 'readClaim', record } as const;
+  const named = aClaim({ spec: { volumeName: 'pvc-uid-data' } });
+  const going = aClaim({ deleting: 'yes' });
+  const gone = { reread: 'read', presence: 'gone', isProtected: false, volume: { kind: 'own' } };
+
+  it.each([
+    { given: 'no volume', claim: aClaim(), presence: 'live', volume: { kind: 'losing', record } },
+    { given: 'the volume', claim: named, presence: 'live', volume: { kind: 'own' } },
+    { given: 'no volume and is being deleted', claim: going, presence: 'deleting', volume: { kind: 'own' } },
+  ])(
+    'given one that names $given, then it is learned and remembered, and the read ends with the run',
+    async ({ given: _given, claim, ...learns }) => {
+      const { learned, requests, remembered } = await perform({ action, answers: [claim] });
+      expect([learned, remembered]).toEqual([{ reread: 'read', claim, ...learns }, [claim]]);
+      expect(requests).toEqual([{ verb: 'get', object: { namespace: 'team', name: 'data' }, isOfTheRun: true }]);
+    },
+  );
+
+  it.each([
+    { given: 'that is gone', answer: refusal(404), learns: gone },
+    { given: 'of another UID', answer: aClaim({ uid: 'another' }), learns: gone },
+    { given: 'that cannot be read', answer: refusal(500), learns: { reread: { failure: refusal(500) } } },
+  ])('given one $given, then that is learned', async ({ answer, learns }) => {
+    const { learned, remembered } = await perform({ action, answers: [answer], claim: on });
+    expect([learned, remembered]).toEqual([learns, []]);
+  });
+});
+
 describe('protect', () => {
   const action = { row: 'C21', kind: 'protect' } as const;
 

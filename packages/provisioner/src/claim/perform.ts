@@ -6,6 +6,7 @@ import {
   nodes,
   type Performers,
   type PersistentVolume,
+  persistentVolumeClaims,
   persistentVolumes,
   type Step,
   toError,
@@ -94,6 +95,7 @@ export function performers(deps: ClaimDeps): Performers<ClaimLoop> {
       return { otherNode: deps.instanceWaits.looked(key, { node: name, presence, isDeleted, breakMs }) };
     },
     readRecord: (step) => readRecord(deps, step, step.action.name),
+    readClaim: (step) => readClaim(step, step.action.record),
     startWait: ({ key }) => {
       deps.ownership?.begin(key);
       return { waitMs: deps.ownership?.leftMs(key) };
@@ -157,6 +159,24 @@ async function readRecord(
     return { record: 'read', volume: { kind: 'elsewhere', record: found }, deletion };
   } catch (error) {
     return { record: isNotFound(error) ? 'read' : { failure: toError(error).message } };
+  }
+}
+
+/** What the cache shows of the claim may be older than its binding. */
+async function readClaim(
+  { client, caches: { claims }, state, signal }: Pick<Step<ClaimLoop>, 'client' | 'caches' | 'state' | 'signal'>,
+  record: PersistentVolume,
+): Promise<Partial<ClaimState>> {
+  const { namespace, name = '', uid } = state.claim.metadata ?? {};
+  const gone = { reread: 'read', presence: 'gone', isProtected: false, volume: { kind: 'own' } } as const;
+  try {
+    const claim = await client.get(persistentVolumeClaims, { namespace, name }, { signal });
+    if (claim.metadata?.uid !== uid) return gone;
+    claims.remember(claim);
+    const presence = claim.metadata?.deletionTimestamp === undefined ? 'live' : 'deleting';
+    return { reread: 'read', claim, presence, volume: ownRecord(record, { claim, presence }) };
+  } catch (error) {
+    return isNotFound(error) ? gone : { reread: { failure: toError(error) } };
   }
 }
 

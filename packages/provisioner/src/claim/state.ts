@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The claim loop: from a claim that waits for a volume of this driver to a saved PersistentVolume. No claim is forgotten
- * while a volume may exist for it. Rows C1 to C63 of the provisioner's page.
+ * while a volume may exist for it. Rows C1 to C64 of the provisioner's page.
  *
  * One run is: observe, then decide, perform, learn, until a conclusion. Data from the caches and from memory is at
  * the top of the state, results of this run are below. The order of writes follows from `decide` alone.
@@ -146,6 +146,8 @@ export interface Learned {
   readonly selecting: 'untried' | Selection;
   /** In node deployment: whether the PersistentVolume of the claim was looked for in the API server. */
   readonly record: 'unread' | 'read' | { readonly failure: string };
+  /** Whether the claim was read because its PersistentVolume is being deleted. */
+  readonly reread: 'unread' | 'read' | { readonly failure: Error };
   readonly created: CreateOutcome | undefined;
   readonly cleanedUp: 'no' | 'yes' | { readonly failure: string; readonly isOpen: boolean };
   readonly saved: SaveOutcome | undefined;
@@ -185,6 +187,7 @@ export const nothingLearned: Learned = {
   space: 'unknown',
   selecting: 'untried',
   record: 'unread',
+  reread: 'unread',
   created: undefined,
   cleanedUp: 'no',
   saved: undefined,
@@ -227,6 +230,8 @@ export type Step =
   | { readonly kind: 'readNode'; readonly name: string }
   /** The PersistentVolume of the claim, made by any instance: those of other nodes are not cached. */
   | { readonly kind: 'readRecord'; readonly name: string }
+  /** The PV controller may be about to bind the claim, or may have done so. */
+  | { readonly kind: 'readClaim'; readonly record: PersistentVolume }
   /** Memory only: the wait before this instance takes the claim. */
   | { readonly kind: 'startWait' }
   /** Enough space for so many bytes in one of these places? */

@@ -44,12 +44,12 @@ export function toSaveFailure(error: unknown, volumeName: string): SaveFailure {
 
 /**
  * S10, C63: the record of the claim is about to be lost. The PV controller binds no claim to a PersistentVolume that is being deleted, unless the claim
- * names it. One that is bound already is deleted with its claim, and so is one whose claim is being deleted.
+ * names it. One that the claim names is deleted with it, and so is one whose claim is being deleted. If the phase is Bound, the claim may name it by now.
  */
 export function isLosing(record: PersistentVolume, claim: PersistentVolumeClaim | undefined): boolean {
   const isLive = claim !== undefined && claim.metadata?.deletionTimestamp === undefined;
   const isWaiting = isLive && (claim.spec?.volumeName ?? '') === '';
-  return isWaiting && record.metadata?.deletionTimestamp !== undefined && record.status?.phase !== 'Bound';
+  return isWaiting && record.metadata?.deletionTimestamp !== undefined;
 }
 
 export const recordDeleted = ({ metadata }: PersistentVolume): string =>

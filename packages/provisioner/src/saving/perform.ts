@@ -40,7 +40,9 @@ export async function saveVolume(
     const comparison = compareExisting(existing, volume);
     if (comparison.kind !== 'same') return comparison;
     volumes.remember(existing);
-    if (isLosing(existing, claim)) return { row: 'S10', kind: 'refused', message: recordDeleted(existing) };
+    // A claim that the cache shows as it was before may be bound. If not, C64 finds out.
+    const isBound = existing.status?.phase === 'Bound';
+    if (!isBound && isLosing(existing, claim)) return { row: 'S10', kind: 'refused', message: recordDeleted(existing) };
     return { row: 'S3', ...saved };
   } catch (error) {
     const cause = error instanceof Error && !isNotFound(error) ? error : new Error(`PersistentVolume ${name} vanished`);

@@ -40,11 +40,11 @@ function loseAnswer(p: Fixture): void {
   });
 }
 /** A user deletes the PersistentVolume, and the finalizer of another program keeps it. */
-function terminate(p: Fixture): void {
+function terminate(p: Fixture, phase = 'Available'): void {
   p.server.objects.change(persistentVolumes, { name: 'pvc-uid-data' }, (volume) => ({
     ...volume,
     metadata: { ...volume.metadata, finalizers: ['a/b'], deletionTimestamp: '2026-01-01T00:00:00Z' },
-    status: { phase: 'Available' },
+    status: { phase },
   }));
 }
 function answer(p: Fixture, change: { readonly set?: object; readonly unset?: readonly string[] }, times = 1): void {
@@ -248,21 +248,57 @@ describe('a record that is not taken at once', () => {
     },
   );
 
-  it('[provisioner#222] given a record that was saved and is deleted before its claim is bound, when the claim is looked at, then that is reported, the claim gets the finalizer, and as soon as the record is gone a new record of the same volume', async () => {
+  it.each(['Available', 'Bound'])(
+    '[provisioner#222] given a record that was saved and is deleted, %s, before its claim names it, then that is reported at once, the claim gets the finalizer, and as soon as the record is gone a new record of the same volume',
+    async (phase) => {
+      const p = await claimed(() => undefined);
+      terminate(p, phase);
+      await p.settle();
+      expect([p.writes(), warnings(p)]).toEqual([[saved, put], [losing]]);
+      await p.clock.advance(16 * 60_000);
+      expect([p.writes(), new Set(warnings(p)), p.calls()]).toEqual([
+        [saved, put],
+        new Set([losing]),
+        ['CreateVolume pvc-uid-data OK'],
+      ]);
+      p.server.objects.remove(persistentVolumes, { name: 'pvc-uid-data' });
+      await p.settle();
+      expect([p.driver.volumes().map(({ id }) => id), isProtected(p)]).toEqual([
+        [p.volume()?.spec?.csi?.volumeHandle],
+        false,
+      ]);
+      expect(new Set(p.calls())).toEqual(new Set(['CreateVolume pvc-uid-data OK']));
+    },
+  );
+
+  it('[provisioner#222] given a bound record is deleted while the watch has not brought yet that the claim names it, then nothing is reported or written', async () => {
     const p = await claimed(() => undefined);
-    terminate(p);
-    await p.clock.advance(16 * 60_000);
-    expect([p.writes(), new Set(warnings(p)), p.calls()]).toEqual([
-      [saved, put],
-      new Set([losing]),
-      ['CreateVolume pvc-uid-data OK'],
-    ]);
-    p.server.objects.remove(persistentVolumes, { name: 'pvc-uid-data' });
+    p.faults.push({
+      when: ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims',
+      fault: { kind: 'lag', ms: 600_000 },
+      times: 9,
+    });
+    p.server.endWatches('broken');
+    await p.clock.advance(30_000);
+    p.changeClaim((claim) => ({ ...claim, spec: { ...claim.spec, volumeName: 'pvc-uid-data' } }));
+    terminate(p, 'Bound');
+    await p.clock.advance(120_000);
+    expect([p.writes(), warnings(p), p.calls()]).toEqual([[saved], [], ['CreateVolume pvc-uid-data OK']]);
+    await p.stop();
+  });
+
+  it('[provisioner#222] given a bound record is deleted and the claim cannot be read, then nothing is reported before it can', async () => {
+    const p = await claimed(() => undefined);
+    p.faults.push({
+      when: ({ verb, resource }) => verb === 'get' && resource === 'persistentvolumeclaims',
+      fault: { kind: 'status', point: 'before', code: 500, reason: 'InternalError' },
+      times: 1,
+    });
+    terminate(p, 'Bound');
     await p.settle();
-    expect([p.writes(), p.driver.volumes().map(({ id }) => id)]).toEqual([
-      [saved, put, saved, put],
-      [p.volume()?.spec?.csi?.volumeHandle],
-    ]);
+    expect([p.writes(), warnings(p)]).toEqual([[saved], []]);
+    await p.clock.advance(2_000);
+    expect([p.writes(), warnings(p)]).toEqual([[saved, put], [losing]]);
   });
 
   it.each(['lives', 'dies'] as const)(
