@@ -68,6 +68,22 @@ describe('read your writes', () => {
     await stop();
   });
 
+  it('[runtime#222] given the answers to the removals of the last two finalizers, when that of the first arrives last, then the object stays hidden', async () => {
+    const harness = await synced();
+    const { clock, informer, stream, stop } = harness;
+    const deletionTimestamp = '2026-01-01T00:00:00Z';
+    const first = aVolume('a', '12', { deletionTimestamp, finalizers: ['a/b'] });
+    informer.remember(aVolume('a', '12', { deletionTimestamp, finalizers: [] }));
+    informer.remember(first);
+    expect(seen(harness)).toBeUndefined();
+    stream.event('MODIFIED', first);
+    await clock.advance(0);
+    expect(seen(harness)).toBeUndefined();
+    informer.remember(aVolume('a', '13', { deletionTimestamp, finalizers: ['a/b'] }));
+    expect(seen(harness)).toBe('13');
+    await stop();
+  });
+
   it('given a deletion, then the own write is forgotten with the object, before handlers hear of it', async () => {
     const harness = await synced();
     const { clock, informer, stream, stop } = harness;

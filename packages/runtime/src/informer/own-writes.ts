@@ -42,7 +42,7 @@ export function createOwnWrites<T extends KubeObject>(clock: Clock): OwnWrites<T
   return {
     remember(key, written) {
       const known = entries.get(key);
-      if (known !== undefined && isOlder(written.resourceVersion, known.resourceVersion)) return;
+      if (known !== undefined && isBefore(written, known)) return;
       entries.delete(key);
       entries.set(key, { ...written, expiresAtMs: clock.monotonicMs() + keptForMs });
     },
@@ -68,6 +68,13 @@ export function createOwnWrites<T extends KubeObject>(clock: Clock): OwnWrites<T
       return entries;
     },
   };
+}
+
+/** The write that removes an object is answered with the version that the one before it gave it. */
+function isBefore(written: Written<unknown>, known: Written<unknown>): boolean {
+  const isEnd = known.until === 'passed' && written.until === 'reached';
+  const isSame = written.resourceVersion === known.resourceVersion;
+  return isOlder(written.resourceVersion, known.resourceVersion) || (isEnd && isSame);
 }
 
 /** Versions that cannot be compared do not count as older: the cache is trusted in this case. */
