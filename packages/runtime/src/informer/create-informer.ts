@@ -53,6 +53,11 @@ export interface InformerOptions<T extends KubeObject> extends Selection {
   readonly resyncMs?: number;
   /** Items per page of every list. By default a list is paged only where the server has to read it from etcd. */
   readonly pageSize?: number;
+  /**
+   * `current`: a first list that is not streamed shows at least what is true when it is asked for. Default `cached`: what the server has in its
+   * cache, which may be some time old, and the watch then brings what has happened since. Streamed lists are always current.
+   */
+  readonly firstList?: 'cached' | 'current';
   /** The longest watch event that is accepted. Default 16 MiB. */
   readonly maxFrameBytes?: number;
 }
@@ -135,6 +140,7 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
         sink,
         streaming: deps.streaming ?? 'preferred',
         pageSize: options.pageSize,
+        firstList: options.firstList,
         maxFrameBytes: options.maxFrameBytes ?? defaultMaxFrameBytes,
       },
       signal,

@@ -33,6 +33,17 @@ describe('lists', () => {
     await stop();
   });
 
+  it('[runtime#68a] given a first list that has to be current, then it is asked for without a version, and a relist with the last one', async () => {
+    const { api, clock, start, stop } = scriptedInformer({ streaming: 'off', firstList: 'current' });
+    const watch = new ScriptedBody();
+    api.answers(listPage([aVolume('a', '1')], { resourceVersion: '10' }), watch);
+    await start();
+    watch.refuse(collectionErrors.expired);
+    await clock.advance(800);
+    expect(api.summaries).toEqual(['list rv= limit=500', 'watch rv=10', 'list rv=10']);
+    await stop();
+  });
+
   it('[runtime#69] given a relist at a version that is gone, then one list without a version follows at once', async () => {
     const { api, clock, start, stop } = scriptedInformer({ streaming: 'off' });
     const watch = new ScriptedBody();

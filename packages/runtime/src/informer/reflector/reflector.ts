@@ -23,23 +23,23 @@ export interface ReflectorDeps extends WatchStreamDeps {
   readonly metrics: ReflectorMetrics;
 }
 
-export interface ReflectorOptions extends PerformerOptions, Pick<StepContext, 'streaming' | 'pageSize'> {
+export interface ReflectorOptions extends PerformerOptions, Pick<StepContext, 'streaming' | 'pageSize' | 'firstList'> {
   readonly sink: Sink;
 }
 
 export async function runReflector(deps: ReflectorDeps, options: ReflectorOptions, signal: AbortSignal): Promise<void> {
   const { clock, logger, metrics } = deps;
-  const { sink, streaming, pageSize } = options;
+  const { sink, streaming, pageSize, firstList } = options;
   const budget = createBudget(clock);
   const performer = createPerformer({ ...deps, budget }, options, signal);
   let nowMs = clock.monotonicMs();
-  let state = firstState({ nowMs, streaming, pageSize });
+  let state = firstState({ nowMs, streaming, pageSize, firstList });
   try {
     while (!signal.aborted) {
       const input = performer.ready() ?? (await performer.perform(demandOf(state)));
       if (hasStopped(signal)) return;
       nowMs = clock.monotonicMs();
-      const next = step(state, input, { nowMs, streaming, pageSize });
+      const next = step(state, input, { nowMs, streaming, pageSize, firstList });
       const facts = { from: state, input, to: next, nowMs };
       logStep(logger, facts);
       metrics.stepped(facts);

@@ -136,4 +136,6 @@ export interface StepContext {
   readonly streaming: 'preferred' | 'off';
   /** Items per page of every list; by default only where it is needed. */
   readonly pageSize: number | undefined;
+  /** Default `cached`. */
+  readonly firstList?: 'cached' | 'current' | undefined;
 }

@@ -120,6 +120,8 @@ describe('the first state and demands', () => {
       listing(known({ paginated: true }), { resourceVersion: '7', limit: 500 }),
     ],
     ['list', nothing, context, listing(nothing, { resourceVersion: '0', limit: 500 })],
+    ['list', nothing, { ...context, firstList: 'current' }, listing(nothing, { limit: 500 })],
+    ['list', known(), { ...context, firstList: 'current' }, listing(known(), { resourceVersion: '7' })],
     ['list', known(), { ...context, pageSize: 9 }, listing(known(), { resourceVersion: '7', limit: 9 })],
     ['list', nothing, { ...context, pageSize: 9 }, listing(nothing, { resourceVersion: '0', limit: 9 })],
   ])('given a pause before %s with %o, when it has passed, then the next state is its request', (...row) => {

@@ -162,9 +162,10 @@ function streamClosed(state: StreamingState, input: Input, context: StepContext)
 
 // --- list -------------------------------------------------------------------------------------------------------------
 
-function firstPage(known: Knowledge, { pageSize }: StepContext): Listing {
+function firstPage(known: Knowledge, { pageSize, firstList }: StepContext): Listing {
   // Version 0: whatever the server has in its cache. On a relist: at least what was seen, so time never runs backwards.
-  const resourceVersion = known.rvUnavailable ? '' : known.lastRv === '' ? '0' : known.lastRv;
+  const anyVersion = firstList === 'current' ? '' : '0';
+  const resourceVersion = known.rvUnavailable ? '' : known.lastRv === '' ? anyVersion : known.lastRv;
   // A server answers a list of a given version from its cache only when it may do so in one piece.
   const fromCache = resourceVersion !== '' && resourceVersion !== '0' && !known.paginated;
   const limit = pageSize ?? (fromCache ? undefined : defaultPageSize);

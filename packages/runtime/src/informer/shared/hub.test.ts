@@ -23,14 +23,20 @@ import { createInformerHub } from './hub.ts';
 
 const key = (name: string) => toObjectKey(undefined, name);
 
-function setUp({ random = seededRandom(1), logger = silentLogger }: { random?: Random; logger?: Logger } = {}) {
+interface SetUp {
+  readonly random?: Random;
+  readonly logger?: Logger;
+  readonly streaming?: 'preferred' | 'off';
+}
+
+function setUp({ random = seededRandom(1), logger = silentLogger, streaming = 'preferred' }: SetUp = {}) {
   const clock = new FakeClock();
   const server = createFakeApiServer({ clock, random: seededRandom(1) });
   const client = createApiClient(
     { transport: server.transport, clock, logger: silentLogger },
     { qps: -1, burst: 1, userAgent: 'test' },
   );
-  const hub = createInformerHub({ client, clock, random, logger, objects: 'plain' });
+  const hub = createInformerHub({ client, clock, random, logger, streaming, objects: 'plain' });
   const watches = () => server.requests.filter(({ verb }) => verb === 'watch').map(({ resource }) => resource);
   const relabel = (name: string, labels: Record<string, string | null>) =>
     client.patch({ resource: persistentVolumes, ref: { name } }, { type: 'merge', body: { metadata: { labels } } });
@@ -222,6 +228,32 @@ describe('several readers of one kind', () => {
     await Promise.all(factories.map((factory) => factory.shutdown()));
   });
 });
+
+it.each([
+  { given: 'the first of two readers', announced: ['current', undefined], isOld: false },
+  { given: 'the second of two readers', announced: [undefined, 'current'], isOld: false },
+  { given: 'the first of two that read the same', announced: ['current', 'the first again'], isOld: false },
+  { given: 'the second of two that read the same', announced: [undefined, 'the first again, current'], isOld: false },
+  { given: 'no reader', announced: [undefined, undefined], isOld: true },
+] as const)(
+  '[runtime#68a] given $given wants a current first list, then the only list is of version 0: $isOld',
+  async (row) => {
+    const { hub, server } = setUp({ streaming: 'off' });
+    const others = [ofDriver('d', 'capacity'), labelled];
+    const options = row.announced.map((firstList, place) => {
+      const of = firstList?.startsWith('the first again') === true ? others[0] : others[place];
+      return { ...of, ...(firstList?.endsWith('current') === true && { firstList: 'current' }) };
+    });
+    hub.announce(options as never);
+    const one = hub.factoryFor('one');
+    const informer = one.informer(ofDriver('d', 'capacity'));
+    void one.start(new AbortController().signal);
+    await until(() => informer.hasSynced);
+    const lists = server.requests.filter(({ verb }) => verb === 'list').map(({ path }) => path);
+    expect(lists.map((path) => path.includes('resourceVersion=0'))).toEqual([row.isOld]);
+    await one.shutdown();
+  },
+);
 
 describe('resyncs', () => {
   const minute = 60_000;

@@ -31,6 +31,7 @@ interface Collection {
 interface Reader {
   readonly transform: Transform<KubeObject> | undefined;
   resyncMs: number;
+  firstList: InformerOptions<KubeObject>['firstList'];
 }
 
 /** A running informer, or one that will be started. */
@@ -56,11 +57,14 @@ export function createInformerHub(deps: InformerDeps): InformerHub {
   };
 
   const announce = (options: InformerOptions<KubeObject>): Collection => {
-    const { transform, resyncMs = 0 } = options;
+    const { transform, resyncMs = 0, firstList } = options;
     const collection = collectionOf(options);
     const known = collection.readers.get(readerId(options));
-    if (known === undefined) collection.readers.set(readerId(options), { transform, resyncMs });
-    else known.resyncMs = shortest([known.resyncMs, resyncMs]);
+    if (known === undefined) collection.readers.set(readerId(options), { transform, resyncMs, firstList });
+    else {
+      known.resyncMs = shortest([known.resyncMs, resyncMs]);
+      if (firstList === 'current') known.firstList = firstList;
+    }
     return collection;
   };
 
@@ -78,13 +82,19 @@ export function createInformerHub(deps: InformerDeps): InformerHub {
   };
 
   const create = (options: InformerOptions<KubeObject>, readers: readonly (readonly [string, Reader])[]): Shared => {
-    const { transform: _transform, indexers: _indexers, resyncMs: _resyncMs, ...collection } = options;
+    const { transform: _t, indexers: _i, resyncMs: _r, firstList: _f, ...collection } = options;
     const [only] = readers;
     const transform =
       readers.length === 1 ? only?.[1].transform : unionOf(readers.map(([, reader]) => reader.transform));
     const resyncMs = shortest(readers.map(([, reader]) => reader.resyncMs));
+    const firstList = readers.some(([, reader]) => reader.firstList === 'current') ? 'current' : 'cached';
     return {
-      informer: createInformer(deps, { ...collection, resyncMs, ...(transform === undefined ? {} : { transform }) }),
+      informer: createInformer(deps, {
+        ...collection,
+        resyncMs,
+        firstList,
+        ...(transform === undefined ? {} : { transform }),
+      }),
       places: new Map(readers.map(([id], place) => [id, place])),
       lifetime: new AbortController(),
       running: undefined,
