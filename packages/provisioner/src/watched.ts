@@ -136,6 +136,8 @@ export function watchedVolumes(
   return {
     resource: persistentVolumes,
     resyncMs,
+    // An old one may show volumes that the process before has deleted, and DeleteVolume would be called again.
+    firstList: 'current',
     transform: {
       id: `provisioner volumes of ${driverName}, affinity ${affinity}${node === undefined ? '' : `, on ${node.name}`}`,
       apply: (volume) => {

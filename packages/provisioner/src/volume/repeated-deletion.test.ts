@@ -44,6 +44,24 @@ it('given a finished deletion, when the cache still shows the volume, then it is
   expect(p.calls().length).toBe(2);
 });
 
+it('[provisioner#227] given an API server that streams no lists, then the first list of PersistentVolumes is current', async () => {
+  const cluster = (await aProvisioner()).crash();
+  cluster.faults.push({
+    when: ({ verb, request }) => verb === 'watch' && request.path.includes('sendInitialEvents'),
+    fault: { kind: 'status', point: 'before', code: 422, reason: 'Invalid' },
+    times: 99,
+  });
+  const before = cluster.server.requests.length;
+  await aProvisioner({ cluster, seed: [] });
+  const lists = cluster.server.requests.slice(before).filter(({ verb }) => verb === 'list');
+  const isOld = ({ path }: { readonly path: string }): boolean => path.includes('resourceVersion=0');
+  expect(Object.fromEntries(lists.map((list) => [list.resource, isOld(list)]))).toEqual({
+    persistentvolumeclaims: true,
+    persistentvolumes: false,
+    storageclasses: true,
+  });
+});
+
 describe('an object that is gone, or another one by now, while the watch is silent', () => {
   const name = 'pvc-uid-data';
   const call = `DeleteVolume handle-of-${name} OK`;
