@@ -22,6 +22,38 @@ export interface Bug {
 
 const provisioner: readonly Bug[] = [
   {
+    name: 'provisioner-hides-loss-of-bound-record',
+    history: 'found by a story, C64: only a record that was not Bound was reported',
+    effect:
+      'A claim whose PersistentVolume is deleted between its phase and the claim stays Pending, and nobody is told.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/saving/outcome.ts',
+        find: 'return isWaiting && record.metadata?.deletionTimestamp !== undefined;',
+        replace:
+          "return isWaiting && record.metadata?.deletionTimestamp !== undefined && record.status?.phase !== 'Bound';",
+      },
+    ],
+  },
+  {
+    name: 'provisioner-learns-of-loss-by-resync',
+    history: 'found by a story: the end of a record woke its claim, and its deletion did not',
+    effect: 'The Warning comes up to 15 minutes late.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/claim/loop.ts',
+        find: 'if (change.current !== undefined && !isDeletedNow(change)) return undefined;',
+        replace: 'if (change.current !== undefined) return undefined;',
+      },
+    ],
+  },
+  {
+    name: 'provisioner-deletes-what-old-list-shows',
+    history: 'upstream: the first list is at version 0',
+    effect: 'A new leader calls DeleteVolume for a PersistentVolume that the leader before has deleted.',
+    edits: [{ file: 'packages/provisioner/src/watched.ts', find: "    firstList: 'current',\n", replace: '' }],
+  },
+  {
     name: 'provisioner-leaks-volume-of-deleted-claim',
     history: 'external-provisioner#486',
     effect: 'A claim that is deleted after CreateVolume timed out is forgotten, and its volume stays.',
@@ -69,13 +101,13 @@ const provisioner: readonly Bug[] = [
     edits: [
       {
         file: 'packages/provisioner/src/saving/outcome.ts',
-        find: "  return isWaiting && record.metadata?.deletionTimestamp !== undefined && record.status?.phase !== 'Bound';",
+        find: '  return isWaiting && record.metadata?.deletionTimestamp !== undefined;',
         replace: '  return isWaiting && record.metadata === undefined;',
       },
       {
         file: 'packages/provisioner/src/claim/loop.ts',
-        find: "          ? caches.claims.byIndex('uid', previous?.spec?.claimRef?.uid ?? '').map(uidOf)\n          : undefined,",
-        replace: '          ? undefined\n          : undefined,',
+        find: "return caches.claims.byIndex('uid', spec?.claimRef?.uid ?? '').map(uidOf);",
+        replace: 'return spec === undefined ? [] : undefined;',
       },
     ],
   },

@@ -3,7 +3,7 @@
  * What users do in quick succession: what is asked for is changed or withdrawn while the call for it is under way. Such moments are too rare
  * when every step is drawn alone.
  */
-import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
+import { events, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import type { FaultRule } from '@csi-sidecars/test-driver';
 import { volumeSnapshotContents } from '@csi-sidecars/volume';
 import type { Args } from '../story.ts';
@@ -56,15 +56,28 @@ function meet(world: World, method: string, trouble: string): void {
   for (const rule of troubles[trouble]!) world.drivers[0].model.faults.add({ ...rule, method });
 }
 
-/** As the Warning on its claim says: what keeps a PersistentVolume that is being deleted and was never bound is for a person to remove. */
+/**
+ * An administrator who has deleted a PersistentVolume whose claim does not name it does what the Warning on the claim says, once it is there:
+ * removes what keeps the object. Without that Warning the claim waits for ever. If the claim is bound or goes, there is nothing to do.
+ */
 function releaseUnbound(world: World, name: string): void {
-  const volume = world.sim.server.objects.get(persistentVolumes, { name });
-  const { namespace, name: claim = '' } = volume?.spec?.claimRef ?? {};
-  const isBound =
-    world.sim.server.objects.get(persistentVolumeClaims, { namespace, name: claim })?.spec?.volumeName === name;
-  if (volume?.metadata?.deletionTimestamp === undefined || isBound) return;
-  const target = { resource: persistentVolumes, ref: { name } };
-  void tried(world.client.patch(target, { type: 'merge', body: { metadata: { finalizers: null } } }));
+  const { objects } = world.sim.server;
+  const volume = objects.get(persistentVolumes, { name });
+  const { namespace, name: owner = '', uid } = volume?.spec?.claimRef ?? {};
+  const claim = objects.get(persistentVolumeClaims, { namespace, name: owner });
+  const isLive = claim?.metadata?.uid === uid && claim?.metadata?.deletionTimestamp === undefined;
+  const isUnbound = isLive && (claim?.spec?.volumeName ?? '') === '';
+  if (volume?.metadata?.deletionTimestamp === undefined || !isUnbound) return;
+  const text = `PersistentVolume ${name} of this claim is being deleted`;
+  const isWarned = objects
+    .list(events)
+    .some(({ involvedObject, message }) => involvedObject.uid === uid && message?.startsWith(text) === true);
+  if (isWarned) {
+    world.drivers[0].checks.retained.add(volume.spec?.csi?.volumeHandle ?? '');
+    const target = { resource: persistentVolumes, ref: { name } };
+    void tried(world.client.patch(target, { type: 'merge', body: { metadata: { finalizers: null } } }));
+  }
+  world.users.post(() => releaseUnbound(world, name), 5_000);
 }
 
 /** The call that follows from it, and who makes it. */
@@ -224,7 +237,6 @@ export const moreUserKinds: Kinds = {
           .list(persistentVolumes)
           .find(({ spec }) => spec?.claimRef?.name === `claim-${claim}`);
         if (volume === undefined) return looks < 200 ? world.users.post(() => look(looks + 1), 5) : undefined;
-        world.drivers[0].checks.retained.add(volume.spec?.csi?.volumeHandle ?? '');
         world.timeLine.note('*', `deletes ${volume.metadata?.name}`);
         const ref = { name: volume.metadata?.name ?? '' };
         void tried(world.client.delete(persistentVolumes, ref));

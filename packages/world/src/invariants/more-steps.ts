@@ -3,7 +3,7 @@
  * More that must hold at every moment.
  *
  * - `in-use`: a volume that is attached is not deleted.
- * - `gone`: a process does not repeat DeleteVolume for a PersistentVolume that is gone: its handle may be in use again.
+ * - `gone`: DeleteVolume is not repeated for a PersistentVolume that is gone, by no process: its handle may be in use again.
  * - `same-size`: while the outcome of an expansion is open, no other size is called for the volume.
  * - `one-leader`: a process whose lease another one has taken stops calling within 10 seconds.
  * - `work-first`: a lease is released when nothing is in flight any more.
@@ -129,8 +129,7 @@ export function withMoreChecks(
         const isKnown = objects
           .list(persistentVolumes)
           .some(({ spec }) => spec?.csi?.driver === driverName && spec.csi.volumeHandle === id);
-        if (deleted.has(`${process} ${id}`) && !isKnown)
-          checks.breach('gone: DeleteVolume for a PersistentVolume that is gone');
+        if (deleted.has(id) && !isKnown) checks.breach('gone: DeleteVolume for a PersistentVolume that is gone');
       }
       if (method === 'ControllerExpandVolume') {
         const size = String((range as Request)['required_bytes']);
@@ -139,9 +138,9 @@ export function withMoreChecks(
         if (before !== size) checks.breach(`same-size: ${size} is called while the outcome of ${before} is open`);
       }
     },
-    answered({ process, method, request, code }) {
+    answered({ method, request, code }) {
       const { name, volume_id: handle } = request as Request;
-      if (method === 'DeleteVolume' && code === 'OK') deleted.add(`${process} ${String(handle)}`);
+      if (method === 'DeleteVolume' && code === 'OK') deleted.add(String(handle));
       if (method === 'CreateSnapshot') noteSnapshot(String(name), code);
       if (method !== 'ControllerExpandVolume' || open.has(code)) return;
       sizes.delete(String((request as Request)['volume_id']));

@@ -115,9 +115,9 @@ function waitsForPerson({ sim }: World, { metadata, spec }: PersistentVolumeClai
   const { objects } = sim.server;
   const hasPod = podsOf(objects, metadata?.name ?? '').length > 0;
   if (spec?.storageClassName === 'late' && !hasPod) return true;
-  // Bound by half to a PersistentVolume that a person has deleted: lost.
+  // Bound by half to a PersistentVolume that a person has deleted, with its finalizers: lost.
   const volume = objects.get(persistentVolumes, { name: spec?.volumeName ?? '' });
-  if ((spec?.volumeName ?? '') !== '' && (volume === undefined || isDeleting(volume))) return true;
+  if ((spec?.volumeName ?? '') !== '' && volume === undefined) return true;
   const { kind, name = '' } = spec?.dataSource ?? {};
   if (kind === 'VolumeSnapshot') {
     const snapshot = objects.get(volumeSnapshots, { namespace, name });
@@ -219,9 +219,9 @@ function unsettledAttachments({ sim, drivers: [main] }: World): readonly string[
     const { metadata, spec, status } = attachment;
     const volume = objects.get(persistentVolumes, { name: spec.source.persistentVolumeName ?? '' });
     const place = `${volume?.spec?.csi?.volumeHandle} on id-${spec.nodeName}`;
-    // Nothing attaches a volume that a person has deleted.
+    // Nothing attaches a volume that a person has deleted, and the attachment says so.
     const isLost = volume === undefined || isDeleting(volume);
-    if (isLost && !isDeleting(attachment) && status?.attached !== true) {
+    if (isLost && !isDeleting(attachment) && status?.attached !== true && status?.attachError !== undefined) {
       attached.delete(place);
       continue;
     }
