@@ -9,6 +9,8 @@ import type { World } from '../world.ts';
 export const restMs = 120_000;
 /** Attempts for one object: at a pace that doubles from one second they are seven in two minutes. */
 const mostAttempts = 8;
+/** A mark that is put on the object before a call, and taken off after its failure. */
+const writesOfAttempt = 2;
 /** These are asked for periodically. */
 const periodic: ReadonlySet<string> = new Set(['ListVolumes', 'GetCapacity', 'ListSnapshots']);
 const programs = /^csi-|^snapshot-controller/;
@@ -24,7 +26,7 @@ export function beginRest({ drivers, sim }: World): Rest {
   return {
     repetitions() {
       const counts = new Map<string, number>();
-      const count = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1);
+      const count = (what: string, attempts = 1): void => void counts.set(what, (counts.get(what) ?? 0) + attempts);
       for (const { method, request, peer } of drivers.flatMap(({ model }, index) => model.calls.slice(before[index]))) {
         const name = method.split('/').at(-1) ?? '';
         const { name: named, volume_id: volume, snapshot_id: snapshot } = request as Readonly<Record<string, unknown>>;
@@ -33,11 +35,11 @@ export function beginRest({ drivers, sim }: World): Rest {
       for (const { verb, resource, subresource, name, userAgent } of sim.server.requests.slice(firstRequest)) {
         const isWrite = ['create', 'update', 'patch', 'delete'].includes(verb);
         if (!isWrite || resource === 'leases' || resource === 'events' || !programs.test(userAgent)) continue;
-        count(`${userAgent} ${verb} ${resource}/${subresource ?? ''} ${name ?? ''}`);
+        count(`${userAgent} ${verb} ${resource}/${subresource ?? ''} ${name ?? ''}`, 1 / writesOfAttempt);
       }
       return [...counts]
         .filter(([, times]) => times > mostAttempts)
-        .map(([what, times]) => `repetition: ${what} ${times} times in ${restMs / 1000} s`);
+        .map(([what, times]) => `repetition: ${what}, ${times} attempts in ${restMs / 1000} s`);
     },
   };
 }
