@@ -82,7 +82,7 @@ function recorded(s: ClaimState, context: ClaimContext): Action {
 
 /**
  * C63, C64: soon the volume has no record. The finalizer and memory take its place, so that it is found again by its name. The phase Bound is
- * written before the claim names the volume, and nobody comes back to that once the volume is being deleted.
+ * written before the claim names the volume, and the PV controller does not come back to that once the volume is being deleted.
  */
 function losing(s: ClaimState, context: ClaimContext, record: PersistentVolume): Action {
   if (typeof s.reread === 'object') return conclude('C64', retry(s.reread.failure));

@@ -24,8 +24,7 @@ const provisioner: readonly Bug[] = [
   {
     name: 'provisioner-hides-loss-of-bound-record',
     history: 'found by a story, C64: only a record that was not Bound was reported',
-    effect:
-      'A claim whose PersistentVolume is deleted between its phase and the claim stays Pending, and nobody is told.',
+    effect: 'A claim whose PersistentVolume is deleted between its phase and the claim stays Pending without an event.',
     edits: [
       {
         file: 'packages/provisioner/src/saving/outcome.ts',
