@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Who did what, in order. Texts are made when the line is read, because most stories end well and nobody reads theirs. */
+/** Who did what, in order. Texts are made when the line is read, because most stories end well and their lines are not read. */
 
 export interface TimeLine {
   readonly note: (who: string, text: string | (() => string)) => void;
