@@ -29,6 +29,8 @@ export interface ContainerDeps {
   readonly info: DriverInfo;
   readonly logger: Logger;
   readonly note: (text: string) => void;
+  /** A controller has lost its Lease; its process goes on. */
+  readonly onLoss: (process: ScheduledProcess) => void;
   /** Called with an end that no program may have. */
   readonly onDefect: (text: string) => void;
 }
@@ -164,6 +166,7 @@ async function runProgram(process: ScheduledProcess, run: Run, signal: AbortSign
     programs.map(async (program) => {
       while (!signal.aborted) {
         await lead(program);
+        run.onLoss(process);
         if (!signal.aborted) await clock.sleep(restartMs);
       }
     }),

@@ -86,6 +86,7 @@ export function startInstallation(deps: InstallationDeps): Installation {
         info: actor.info,
         logger,
         note: (text) => timeLine.note(pod, text),
+        onLoss: (process) => actor.checks.afterLoss(process.name),
         onDefect: (text) => void defects.push(text),
       },
     ),

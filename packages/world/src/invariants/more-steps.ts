@@ -32,6 +32,8 @@ export interface Answered {
 export interface MoreChecks extends StepChecks {
   /** The driver has answered, whether or not the caller still waits. */
   readonly answered: (answer: Answered) => void;
+  /** A controller of the process has lost its Lease, and its memory with it; the process goes on. */
+  readonly afterLoss: (process: string) => void;
   /** Names of snapshots that got a final error after an open call. They may stay: csi-snapshotter takes that for the end of both. */
   readonly denied: ReadonlySet<string>;
 }
@@ -113,6 +115,7 @@ export function withMoreChecks(
 
   return {
     ...checks,
+    afterLoss: checks.afterDeath,
     denied,
     get breaches() {
       return checks.breaches;
