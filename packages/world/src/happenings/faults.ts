@@ -56,7 +56,6 @@ const answers: Readonly<Record<string, Fault>> = {
   hangsAfter: { kind: 'hang', point: 'after' },
   slow: { kind: 'delay', ms: 3_000 },
   slower: { kind: 'delay', ms: 20_000 },
-  stale: { kind: 'stale' },
 };
 
 /** The processes whose name begins so. */
