@@ -46,7 +46,7 @@ export function openPage(
     },
     report() {
       const left = new Set(steps.map(({ section }) => section));
-      if (left.size > 0) throw new Error(`${path}: nobody has typed what is below ${[...left].join(', ')}`);
+      if (left.size > 0) throw new Error(`${path}: no command was typed from what is below ${[...left].join(', ')}`);
       const notRun = lines.filter((line) => line.startsWith('  not run')).length;
       return [...lines, `  ${lines.length - 1 - notRun} commands run, ${notRun} not run`, ''].join('\n');
     },

@@ -99,7 +99,7 @@ export interface RealNode {
   pathOf(path: string): string;
   /** All mounts below kubelet's folder. */
   mounts(): readonly string[];
-  /** Of these, the volumes of CSI drivers: for pods, and where drivers staged them. */
+  /** The mounts of these that are volumes of CSI drivers, for pods or where a driver staged them. */
   volumeMounts(): readonly string[];
   /** The processes of a container of a running pod, the first one first; `containerd://...` as in the pod's status. */
   processesOf(containerId: string): readonly number[];

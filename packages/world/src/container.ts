@@ -15,6 +15,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { createInformerHub, openGate, runUnderLease, watchesOf, withCaches } from '@csi-sidecars/runtime/internal';
 import { memoryFiles, type ScheduledProcess } from '@csi-sidecars/runtime/testing';
+import { leaseNamespace } from './names.ts';
 import type { Program } from './programs.ts';
 
 export interface ContainerDeps {
@@ -46,7 +47,6 @@ export interface Container {
 
 const restartMs = 1_000;
 const graceMs = 30_000;
-export const leaseNamespace = 'kube-system';
 /** The defaults of the flags. */
 const limits = { qps: 5, burst: 10 };
 
@@ -120,7 +120,7 @@ async function runProgram(process: ScheduledProcess, run: Run, signal: AbortSign
     createApiClient({ transport, clock, logger }, { userAgent, ...limits });
   const leaseClient = clientOf('leader-election');
   const isCombined = programs.length > 1;
-  // Of its own: what is measured by a registry lives as long as it.
+  // A registry keeps the gauges that were made for it, so each process has its own.
   const metrics = { ...noMetrics };
   const hub = createInformerHub({ client: clientOf(name), clock, random, logger, metrics });
 

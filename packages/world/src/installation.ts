@@ -3,7 +3,8 @@
 import type { CsiChannel } from '@csi-sidecars/csi';
 import { leases, type Logger, type Transport } from '@csi-sidecars/runtime';
 import type { Draw, FakeApiServer, Schedule, ScheduledProcess, TimeLine } from '@csi-sidecars/runtime/testing';
-import { type Container, leaseNamespace, startContainer } from './container.ts';
+import { type Container, startContainer } from './container.ts';
+import { leaseNamespace } from './names.ts';
 import { linkChannel } from './channel-link.ts';
 import type { DriverActor } from './driver.ts';
 import type { Network } from './network.ts';

@@ -3,6 +3,8 @@ export const driverName = 'test.csi.example.com';
 /** The second driver, which attaches, grows and copies nothing. */
 export const plainDriverName = 'plain.csi.example.com';
 export const namespace = 'team';
+/** Of the sidecars. */
+export const leaseNamespace = 'kube-system';
 /** Stands in every Secret, and nowhere else. */
 export const secretText = 'hunter2-hunter2';
 export const zoneKey = 'topology.example.com/zone';

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The controllers of the world: the real ones, with the settings that their flags have by default. */
 import { createAttacher } from '@csi-sidecars/attacher';
-import { someSettings as someAttacherSettings } from '@csi-sidecars/attacher/testing';
+import { lockNameOf as attacherLock, someSettings as someAttacherSettings } from '@csi-sidecars/attacher/testing';
 import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
 import { createProvisioner } from '@csi-sidecars/provisioner';
-import { aNodeDeployment, someSettings as someProvisionerSettings } from '@csi-sidecars/provisioner/testing';
+import {
+  aNodeDeployment,
+  lockNameOf as provisionerLock,
+  someSettings as someProvisionerSettings,
+} from '@csi-sidecars/provisioner/testing';
 import { createResizer } from '@csi-sidecars/resizer';
-import { someSettings as someResizerSettings } from '@csi-sidecars/resizer/testing';
+import { lockNameOf as resizerLock, someSettings as someResizerSettings } from '@csi-sidecars/resizer/testing';
 import { type ControllerPorts, createEventRecorder } from '@csi-sidecars/runtime';
 import type { LeadingController } from '@csi-sidecars/runtime/internal';
 import { createSnapshotController } from '@csi-sidecars/snapshot-controller';
-import { someSettings as someSnapshotControllerSettings } from '@csi-sidecars/snapshot-controller/testing';
+import { lockName, someSettings as someSnapshotControllerSettings } from '@csi-sidecars/snapshot-controller/testing';
 import { createSnapshotter } from '@csi-sidecars/snapshotter';
-import { someSettings as someSnapshotterSettings } from '@csi-sidecars/snapshotter/testing';
+import {
+  lockNameOf as snapshotterLock,
+  someSettings as someSnapshotterSettings,
+} from '@csi-sidecars/snapshotter/testing';
 
 import { nodeIdOf, nodeName } from './names.ts';
 import type { Shape } from './story.ts';
@@ -61,7 +68,7 @@ export function programsFor(shape: Shape, onNode?: number): Readonly<Record<Prog
   return {
     'csi-provisioner': {
       name: 'csi-provisioner',
-      lockName: (driver) => driver.replaceAll('.', '-'),
+      lockName: provisionerLock,
       assemble: (ports, { info, channel }) => {
         const events = createEventRecorder(ports, { component: info.name, delayMs: 40 });
         const driverEvents = createEventRecorder(ports, { component: 'external-provisioner', delayMs: 40 });
@@ -84,13 +91,13 @@ export function programsFor(shape: Shape, onNode?: number): Readonly<Record<Prog
     },
     'csi-attacher': {
       name: 'csi-attacher',
-      lockName: (driver) => `external-attacher-leader-${driver}`,
+      lockName: attacherLock,
       assemble: (ports, { info, channel }) =>
         createAttacher({ ...ports, channel }, { driver: info, settings: someAttacherSettings() }),
     },
     'csi-resizer': {
       name: 'csi-resizer',
-      lockName: (driver) => `external-resizer-${driver}`,
+      lockName: resizerLock,
       assemble: (ports, { info, channel }) => {
         const events = createEventRecorder(ports, { component: `external-resizer ${info.name}` });
         const resizer = createResizer(
@@ -102,7 +109,7 @@ export function programsFor(shape: Shape, onNode?: number): Readonly<Record<Prog
     },
     'csi-snapshotter': {
       name: 'csi-snapshotter',
-      lockName: (driver) => `external-snapshotter-leader-${driver}`,
+      lockName: snapshotterLock,
       assemble: (ports, { info, channel }) => {
         const events = createEventRecorder(ports, { component: `csi-snapshotter ${info.name}` });
         const snapshotter = createSnapshotter(
@@ -114,7 +121,7 @@ export function programsFor(shape: Shape, onNode?: number): Readonly<Record<Prog
     },
     'snapshot-controller': {
       name: 'snapshot-controller',
-      lockName: () => 'snapshot-controller-leader',
+      lockName: () => lockName,
       assemble: (ports) => {
         const events = createEventRecorder(ports, { component: 'snapshot-controller' });
         const controller = createSnapshotController(

@@ -36,8 +36,6 @@ export interface World {
   /** Looks at every invariant that must hold at every step. */
   readonly look: () => void;
   readonly breaches: () => readonly string[];
-  /** Never aborts: for what people begin and nothing ends. */
-  readonly peace: AbortSignal;
   /** What people have done to the cluster that changes what may be expected. */
   readonly record: WorldRecord;
 }
@@ -116,7 +114,6 @@ export function createWorld(story: Story): World {
     },
     breaches: () => drivers.flatMap(({ checks }) => checks.breaches),
     record: { foreign: [], overwritten: new Set() },
-    peace: new AbortController().signal,
   };
 }
 

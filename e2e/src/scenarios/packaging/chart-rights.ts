@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** I-19: the programs as processes with the arguments and the account that the charts give their containers, whoever made the programs. */
+/** I-19: the programs as processes with the arguments and the account that the charts give their containers, for our programs and for upstream's. */
 import assert from 'node:assert/strict';
 import { csiStorageCapacities, pods, type Pod } from '@csi-sidecars/runtime';
 import { paperDriver } from '@csi-sidecars/sim';

@@ -115,7 +115,7 @@ async function turns(): Promise<void> {
 const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
-/** Of many runs in a row the last one does not end: a loop without a pause would never let a test end. */
+/** The last of many runs does not end, because a loop without a pause would keep the test from ending. */
 async function noted(contexts: AnyContext[], context: AnyContext): Promise<void> {
   contexts.push(context);
   if (contexts.length === 20) await new Promise(() => undefined);

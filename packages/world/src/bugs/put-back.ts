@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bugs, type Edit } from './bugs.ts';
+import type { Edit } from './bug.ts';
+import { bugs } from './bugs.ts';
 
 const root = join(import.meta.dirname, '../../../..');
 

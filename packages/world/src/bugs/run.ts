@@ -7,7 +7,8 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Bug, bugs } from './bugs.ts';
+import type { Bug } from './bug.ts';
+import { bugs } from './bugs.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

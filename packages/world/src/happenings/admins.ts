@@ -156,7 +156,7 @@ export const adminKinds: Kinds = {
     draw: (dice, shape) => ({ node: dice.below(shape.nodes), ms: dice.pick([500, 10_000]) }),
     act: (world, { node, ms }) => {
       const meant = world.sim.nodes.get(nodeName(node));
-      const signal = world.peace;
+      const { signal } = new AbortController();
       const register = (): void => {
         // As kubelet, until the Node is there.
         meant?.register(nodeDriverOf(node, world.story.shape), signal).catch(() => world.users.post(register, 2_000));

@@ -4,6 +4,7 @@ import type { Fault } from '@csi-sidecars/runtime/testing';
 import type { FaultRule } from '@csi-sidecars/test-driver';
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { namespace, nodeName } from '../names.ts';
+import type { Container } from '../container.ts';
 import type { World } from '../world.ts';
 import { kind, type Kinds } from './kind.ts';
 
@@ -58,10 +59,15 @@ const answers: Readonly<Record<string, Fault>> = {
   slower: { kind: 'delay', ms: 20_000 },
 };
 
-/** The processes whose name begins so. */
-function containersOf({ installation }: World, number: number) {
+/** One of the containers there are. */
+export function containerOf({ installation }: World, number: number): Container | undefined {
   const { containers } = installation;
   return containers[number % containers.length];
+}
+
+/** What the next calls of one of the drivers meet. */
+function meet({ drivers }: World, number: number, rule: FaultRule): void {
+  drivers[number % drivers.length]?.model.faults.add(rule);
 }
 
 export const faultKinds: Kinds = {
@@ -125,31 +131,31 @@ export const faultKinds: Kinds = {
     weight: 10,
     draw: (dice) => ({ container: dice.below(20), tasks: dice.below(40) }),
     act: (world, { container, tasks }) =>
-      containersOf(world, container)?.process()?.killAfter(tasks, `crash after ${tasks} tasks`),
+      containerOf(world, container)?.process()?.killAfter(tasks, `crash after ${tasks} tasks`),
   }),
   restart: kind({
     weight: 3,
     draw: (dice) => ({ container: dice.below(20) }),
-    act: (world, { container }) => containersOf(world, container)?.restart(),
+    act: (world, { container }) => containerOf(world, container)?.restart(),
   }),
   suspend: kind({
     weight: 4,
     draw: (dice) => ({ container: dice.below(20), ms: dice.pick([2_000, 12_000, 20_000, 40_000]) }),
     act: (world, { container, ms }) => {
-      world.timeLine.note(containersOf(world, container)?.name ?? '', `stands still for ${ms} ms`);
-      containersOf(world, container)?.process()?.suspend(ms);
+      world.timeLine.note(containerOf(world, container)?.name ?? '', `stands still for ${ms} ms`);
+      containerOf(world, container)?.process()?.suspend(ms);
     },
   }),
   clockJumps: kind({
     weight: 2,
     draw: (dice) => ({ container: dice.below(20), ms: dice.pick([-60_000, -2_000, 5_000, 300_000]) }),
-    act: (world, { container, ms }) => containersOf(world, container)?.process()?.shiftWallClock(ms),
+    act: (world, { container, ms }) => containerOf(world, container)?.process()?.shiftWallClock(ms),
   }),
   scaleDown: kind({
     weight: 1,
     draw: (dice) => ({ container: dice.below(20), ms: dice.pick([5_000, 30_000]) }),
     act: (world, { container, ms }) => {
-      const meant = containersOf(world, container);
+      const meant = containerOf(world, container);
       meant?.scaleTo(0);
       world.users.post(() => meant?.scaleTo(1), ms);
     },
@@ -166,13 +172,8 @@ export const faultKinds: Kinds = {
       method: dice.pick(methods),
       at: dice.pick(['before', 'during', 'after']),
     }),
-    act: ({ drivers }, { driver, method, at }) => {
-      drivers[driver % drivers.length]?.model.faults.add({
-        method,
-        at,
-        times: 1,
-        action: { kind: 'drop' },
-      } as FaultRule);
+    act: (world, { driver, method, at }) => {
+      meet(world, driver, { method, at, times: 1, action: { kind: 'drop' } } as FaultRule);
     },
   }),
   driverFails: kind({
@@ -184,13 +185,8 @@ export const faultKinds: Kinds = {
         at === 'after' ? 'DeadlineExceeded' : dice.pick(['Aborted', 'Internal', 'Unavailable', 'DeadlineExceeded']);
       return { driver: dice.below(4), method: dice.pick(methods), at, code, times: 1 + dice.below(3) };
     },
-    act: ({ drivers }, { driver, method, at, code, times }) => {
-      drivers[driver % drivers.length]?.model.faults.add({
-        method,
-        at,
-        times,
-        action: { kind: 'fail', code },
-      } as FaultRule);
+    act: (world, { driver, method, at, code, times }) => {
+      meet(world, driver, { method, at, times, action: { kind: 'fail', code } } as FaultRule);
     },
   }),
   /** Only for a volume that was not asked for before: otherwise the answer would contradict what is there. */
@@ -218,13 +214,8 @@ export const faultKinds: Kinds = {
       const ms = dice.pick(at === 'before' ? [500, 5_000] : [500, 5_000, 14_000, 40_000]);
       return { driver: dice.below(4), method: dice.pick(methods), at, ms, times: 1 + dice.below(2) };
     },
-    act: ({ drivers }, { driver, method, at, ms, times }) => {
-      drivers[driver % drivers.length]?.model.faults.add({
-        method,
-        at,
-        times,
-        action: { kind: 'delay', ms },
-      } as FaultRule);
+    act: (world, { driver, method, at, ms, times }) => {
+      meet(world, driver, { method, at, times, action: { kind: 'delay', ms } } as FaultRule);
     },
   }),
   nodeFreezes: kind({

@@ -11,6 +11,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import type { World } from '../world.ts';
+import { containerOf } from './faults.ts';
 import { kind, type Kinds } from './kind.ts';
 
 const programs = ['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter', 'snapshot-controller'];
@@ -99,10 +100,9 @@ export const moreFaultKinds: Kinds = {
     weight: 4,
     draw: (dice) => ({ container: dice.below(20), ms: dice.pick([8_000, 45_000, 90_000]) }),
     act: (world, { container, ms }) => {
-      const { containers } = world.installation;
       world.network.open({
         untilMs: world.schedule.elapsedMs + ms,
-        who: containers[container % containers.length]?.name ?? '',
+        who: containerOf(world, container)?.name ?? '',
         what: '* leases',
         chance: 1,
         fault: { kind: 'break', point: 'before', failure: 'timeout' },

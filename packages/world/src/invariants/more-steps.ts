@@ -8,9 +8,10 @@
  * - `one-leader`: a process whose lease another one has taken stops calling within 10 seconds.
  * - `work-first`: a lease is released when nothing is in flight any more.
  */
-import { persistentVolumes, type Resource } from '@csi-sidecars/runtime';
+import { leases, persistentVolumes } from '@csi-sidecars/runtime';
 import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
 import type { DriverModel } from '@csi-sidecars/test-driver';
+import { leaseNamespace } from '../names.ts';
 import type { StepChecks } from './at-every-step.ts';
 
 export interface MoreStage {
@@ -40,14 +41,6 @@ export interface MoreChecks extends StepChecks {
 
 type Request = Readonly<Record<string, unknown>>;
 
-const leases: Resource = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  plural: 'leases',
-  kind: 'Lease',
-  namespaced: true,
-};
-
 /** After these the driver may still be working on the request. */
 const open: ReadonlySet<string> = new Set([
   'Canceled',
@@ -74,10 +67,8 @@ export function withMoreChecks(
   let seen = -1;
 
   function holderOf(lease: string): string {
-    const found = objects.get(leases, { namespace: 'kube-system', name: lease });
-    const { spec } = (found ?? {}) as { readonly spec?: { readonly holderIdentity?: string } };
-    const { holderIdentity = '' } = spec ?? {};
-    return holderIdentity.split('_')[0] ?? '';
+    const found = objects.get(leases, { namespace: leaseNamespace, name: lease });
+    return found?.spec?.holderIdentity?.split('_')[0] ?? '';
   }
 
   function lookAtLease(process: string, method: string): void {

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Known defects of csi-attacher, to be put back. */
+import type { Bug } from './bug.ts';
+
+export const attacher: readonly Bug[] = [
+  {
+    name: 'attacher-publishes-unconfirmed',
+    history: 'ff96b3dd',
+    effect: 'A process that has just started publishes for an attachment that is gone.',
+    edits: [
+      {
+        file: 'packages/attacher/src/attach/observe.ts',
+        find: 'isConfirmed: memory.confirmed.has(key) && memory.confirmed.get(key) === uid,',
+        replace: 'isConfirmed: true,',
+      },
+    ],
+  },
+  {
+    name: 'attacher-releases-attached-volume',
+    history: '14b6ad93',
+    effect: 'A process that has just started takes the finalizer off a PersistentVolume that is attached.',
+    edits: [
+      {
+        file: 'packages/attacher/src/pv-finalizer/loop.ts',
+        find: 'isConfirmed: memory.isConfirmed,',
+        replace: 'isConfirmed: true,',
+      },
+    ],
+  },
+  {
+    name: 'attacher-writes-error-over-success',
+    history: 'b79a1e30',
+    effect: 'An error is written onto an attachment that another process, or a write without an answer, has attached.',
+    edits: [
+      {
+        file: 'packages/attacher/src/attach/write-attachment.ts',
+        find: "    if (error.field === 'attachError') return isAttached(known);",
+        replace: "    if (error.field === 'attachError') return false;",
+      },
+    ],
+  },
+  {
+    name: 'attacher-writes-error-over-detached',
+    history: 'b79a1e30',
+    effect: 'An error of a detach is written onto an attachment that is detached and attached again.',
+    edits: [
+      {
+        file: 'packages/attacher/src/attach/write-attachment.ts',
+        find: '    return state.publication === undefined && !isAttached(known) && !finalizersOf(known).includes(context.finalizer);',
+        replace: '    return false;',
+      },
+    ],
+  },
+  {
+    name: 'attacher-publishes-unmarked',
+    history: 'made up: A11 of the attacher’s page',
+    effect: 'A volume is published before its attachment has the finalizer.',
+    edits: [
+      {
+        file: 'packages/attacher/src/attach/decide.ts',
+        find: "  if (!isMarked && s.marked === 'unasked') return { row: 'A11', kind: 'mark', attachment, nodeId };",
+        replace: '  void isMarked;',
+      },
+    ],
+  },
+  {
+    name: 'attacher-takes-404-for-gone',
+    history: '47ddff6a',
+    effect: 'A 404 for an attachment that is there makes the attacher forget it.',
+    edits: [
+      {
+        file: 'packages/attacher/src/ignore-gone.ts',
+        find: '  if (found !== undefined && found.metadata?.uid === uid) throw refusal;',
+        replace: '  void found;\n  void uid;',
+      },
+    ],
+  },
+  {
+    name: 'attacher-adds-no-finalizer-to-volumes',
+    history: 'made up: A6 of the attacher’s page',
+    effect: 'A PersistentVolume can go while it is attached, and its detach then has no handle.',
+    edits: [
+      {
+        file: 'packages/attacher/src/attach/decide.ts',
+        find: "  if (hasFinalizer || s.volumeFinalizer === 'done') return undefined;",
+        replace: "  if (hasFinalizer || s.volumeFinalizer !== 'never') return undefined;",
+      },
+    ],
+  },
+];

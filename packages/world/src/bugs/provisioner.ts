@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Known defects of csi-provisioner, to be put back. */
+import type { Bug } from './bug.ts';
+
+export const provisioner: readonly Bug[] = [
+  {
+    name: 'provisioner-hides-loss-of-bound-record',
+    history: 'found by a story, C64: only a record that was not Bound was reported',
+    effect: 'A claim whose PersistentVolume is deleted between its phase and the claim stays Pending without an event.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/saving/outcome.ts',
+        find: 'return isWaiting && record.metadata?.deletionTimestamp !== undefined;',
+        replace:
+          "return isWaiting && record.metadata?.deletionTimestamp !== undefined && record.status?.phase !== 'Bound';",
+      },
+    ],
+  },
+  {
+    name: 'provisioner-learns-of-loss-by-resync',
+    history: 'found by a story: the end of a record woke its claim, and its deletion did not',
+    effect: 'The Warning comes up to 15 minutes late.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/claim/loop.ts',
+        find: 'if (change.current !== undefined && !isDeletedNow(change)) return undefined;',
+        replace: 'if (change.current !== undefined) return undefined;',
+      },
+    ],
+  },
+  {
+    name: 'provisioner-deletes-what-old-list-shows',
+    history: 'upstream: the first list is at version 0',
+    effect: 'A new leader calls DeleteVolume for a PersistentVolume that the leader before has deleted.',
+    edits: [{ file: 'packages/provisioner/src/watched.ts', find: "    firstList: 'current',\n", replace: '' }],
+  },
+  {
+    name: 'provisioner-leaks-volume-of-deleted-claim',
+    history: 'external-provisioner#486',
+    effect: 'A claim that is deleted after CreateVolume timed out is forgotten, and its volume stays.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/claim/protection.ts',
+        find: "return isWanted && s.presence === 'live' && !s.isProtected;",
+        replace: 'return false && isWanted;',
+      },
+      {
+        file: 'packages/provisioner/src/claim/loop.ts',
+        find: 'memory.gone(uid, clock.monotonicMs());',
+        replace: 'memory.delete(uid);',
+      },
+    ],
+  },
+  {
+    name: 'provisioner-forgets-open-call',
+    history: 'made up: a request is pinned before the call',
+    effect: 'After an answer that leaves the outcome open nothing remembers that a volume may exist.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/claim/volume-calls.ts',
+        find: '  deps.memory.set(memory);\n  const { timeoutMs } = deps.settings;',
+        replace: '  const { timeoutMs } = deps.settings;',
+      },
+    ],
+  },
+  {
+    name: 'provisioner-takes-any-code-as-final',
+    history: '70c7036e, external-provisioner: Internal counts as final',
+    effect: 'Internal after a timeout settles the claim, although the first call has made a volume.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/claim/outcome.ts',
+        find: "  Internal: 'inconclusive',",
+        replace: "  Internal: 'final',",
+      },
+    ],
+  },
+  {
+    name: 'provisioner-counts-dying-record',
+    history: '9a27b39d and 031db9b4, external-provisioner#1469',
+    effect: 'A PersistentVolume that is being deleted counts as the record of a live claim, which then waits for ever.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/saving/outcome.ts',
+        find: '  return isWaiting && record.metadata?.deletionTimestamp !== undefined;',
+        replace: '  return isWaiting && record.metadata === undefined;',
+      },
+      {
+        file: 'packages/provisioner/src/claim/loop.ts',
+        find: "return caches.claims.byIndex('uid', spec?.claimRef?.uid ?? '').map(uidOf);",
+        replace: 'return spec === undefined ? [] : undefined;',
+      },
+    ],
+  },
+  {
+    name: 'provisioner-repeats-deletion',
+    history: '9651cb27',
+    effect: 'DeleteVolume is repeated for a PersistentVolume that is gone, whose handle may be in use again.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/volume/perform.ts',
+        find: 'await deleteObject({ client, cache: volumes }, { resource: persistentVolumes, object: volume });',
+        replace:
+          'await deleteObject({ client, cache: { remember: () => undefined, doubt: () => undefined } }, { resource: persistentVolumes, object: volume });',
+      },
+    ],
+  },
+  {
+    name: 'provisioner-deletes-attached-volume',
+    history: 'external-provisioner before its feature gate of 2.0: no look at VolumeAttachments',
+    effect: 'A volume is deleted while it is attached.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/volume/decide.ts',
+        find: '  if (s.attachedTo !== undefined) {',
+        replace: '  if (false && s.attachedTo !== undefined) {',
+      },
+    ],
+  },
+  {
+    name: 'provisioner-drops-failed-save',
+    history: '75115c68',
+    effect: 'A PersistentVolume whose first POST failed is not sent again.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/claim/perform.ts',
+        find: "  deps.saves.wake(pinned.plan.volumeName, 'rateLimited');\n",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'provisioner-leaves-its-finalizer',
+    history: 'made up: C3 of the provisioner’s page',
+    effect: 'The finalizer of a claim that was provisioned after a timeout stays, and the claim with it.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/claim/decide.ts',
+        find: "    return s.unprotecting === 'untried' ? { row: 'C3', kind: 'unprotect' } : retryWrite('C3', s, 'remove');",
+        replace: "    return conclude('C3', done);",
+      },
+    ],
+  },
+];

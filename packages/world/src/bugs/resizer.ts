@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Known defects of csi-resizer, to be put back. */
+import type { Bug } from './bug.ts';
+
+export const resizer: readonly Bug[] = [
+  {
+    name: 'resizer-undoes-what-kubelet-finished',
+    history: '4a8a79c6',
+    effect: 'NodeResizePending is written over a claim that kubelet has finished, which can never grow again.',
+    edits: [
+      {
+        file: 'packages/resizer/src/expand/write-claim-status.ts',
+        find: '    isOvertaken = !isSameAttempt(claim, known, result.path);\n',
+        replace: '    isOvertaken = false;\n',
+      },
+      {
+        file: 'packages/resizer/src/expand/write-claim-status.ts',
+        find: '    isOvertaken = hasNodeFinished(claim, known, result);\n',
+        replace: '',
+      },
+      {
+        file: 'packages/resizer/src/expand/decide.ts',
+        find: "  if (s.marked === 'untried') return",
+        replace: "  if (s.marked === 'untried' && !(isRepeated && hasCondition(claim, 'Resizing'))) return",
+      },
+      {
+        file: 'packages/resizer/src/write-claim.ts',
+        find: 'ownWrites.record(claimKey(claim), () => client.patch(...write)),\n  };\n  return { client: recording, clock, random, cache: claims };',
+        replace:
+          'ownWrites.record(claimKey(claim), () => { const [target, { type, body }, options] = write as any; return client.patch(target, { type, body: { ...body, metadata: { ...body.metadata, resourceVersion: undefined } } }, options); }),\n  };\n  return { client: recording, clock, random, cache: { remember: (object) => claims.remember(object), doubt: () => undefined } };',
+      },
+    ],
+  },
+  {
+    name: 'resizer-calls-another-size',
+    history: 'ba843eed',
+    effect: 'A smaller size is called while the call of a larger one may be in flight.',
+    edits: [
+      {
+        file: 'packages/resizer/src/expand/write-claim-status.ts',
+        find: "  const begins = status === 'new' || (status === 'same' && !isUnderWay(claim));",
+        replace: "  const begins = status === 'new' || (status === 'same' && isUnderWay(claim) && !isUnderWay(claim));",
+      },
+    ],
+  },
+  {
+    name: 'resizer-forgets-open-call',
+    history: 'external-resizer before recovery from failed expansion',
+    effect: 'After a timeout the size that the user wants by now is called, whatever the driver is doing.',
+    edits: [
+      {
+        file: 'packages/resizer/src/expand/target.ts',
+        find: "      return { row: 'S4', kind: 'expand', size: isFinal ? requested : allocated };",
+        replace: "      return { row: 'S4', kind: 'expand', size: isFinal ? requested : requested };",
+      },
+    ],
+  },
+  {
+    name: 'resizer-repeats-old-modification',
+    history: 'b2282f52',
+    effect:
+      'A process that has just started asks for the class of a modification that has ended, and the volume falls back to it.',
+    edits: [
+      {
+        file: 'packages/resizer/src/modify/decide.ts',
+        find: "  if (s.confirmed === 'untried') return { row: 'M8', kind: 'confirm', claim };\n",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'resizer-shrinks-persistent-volume',
+    history: '4a8a79c6',
+    effect: 'The size in the PersistentVolume falls back to what an older call answered.',
+    edits: [
+      {
+        file: 'packages/resizer/src/expand/perform.ts',
+        find: '    if (!isSame(capacity, capacityOfVolume(volume)) && !isLess(capacity, size)) return undefined;\n',
+        replace: '    void capacity;\n',
+      },
+    ],
+  },
+  {
+    name: 'resizer-misses-growth-during-call',
+    history: 'made up: E24 of the resizer’s page',
+    effect: 'A size that was asked for while an older one was under way is never called.',
+    edits: [
+      {
+        file: 'packages/resizer/src/expand/decide-answer.ts',
+        find: '  return conclude(row, isEnough ? done : requeueAfter(0), messages.finished);',
+        replace: '  return conclude(row, isEnough ? done : done, messages.finished);',
+      },
+    ],
+  },
+  {
+    name: 'resizer-calls-before-mark',
+    history: 'made up: E10 of the resizer’s page',
+    effect: 'ControllerExpandVolume is called before the claim says so.',
+    edits: [
+      {
+        file: 'packages/resizer/src/expand/decide.ts',
+        find: "  if (s.marked === 'untried') return { row: 'E10', kind: 'mark', claim, target, status };",
+        replace: '  void status;',
+      },
+    ],
+  },
+  {
+    name: 'resizer-takes-own-write-for-foreign',
+    history: 'aabc28ba and 2443449b',
+    effect: 'The watch brings an own write of an error back, which starts the next attempt at once.',
+    edits: [
+      {
+        file: 'packages/resizer/src/own-writes.ts',
+        find: '    return isWritten === true && whatOthersWrite(previous) === whatOthersWrite(current);',
+        replace: '    return false && isWritten === true;',
+      },
+    ],
+  },
+];

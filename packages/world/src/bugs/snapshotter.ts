@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Known defects of csi-snapshotter, to be put back. */
+import type { Bug } from './bug.ts';
+
+export const snapshotter: readonly Bug[] = [
+  {
+    name: 'snapshotter-deletes-open-content',
+    history: 'external-snapshotter before its being-created annotation',
+    effect: 'A content goes while CreateSnapshot is under way, and its snapshot stays.',
+    edits: [
+      {
+        file: 'packages/snapshotter/src/content-object.ts',
+        find: '  return !isMarked(content, kind.annotations) && isAgreed(content, kind.annotations);',
+        replace: '  return isAgreed(content, kind.annotations);',
+      },
+    ],
+  },
+  {
+    name: 'snapshotter-takes-for-gone-content',
+    history: '53213eb6',
+    effect: 'A process that has just started takes a snapshot for a content that is gone.',
+    edits: [
+      {
+        file: 'packages/snapshotter/src/decide-creation.ts',
+        find: "  if (intent === 'untried' && state.confirmed === 'untried') return",
+        replace: "  if (intent === 'done' && state.confirmed === 'done') return",
+      },
+    ],
+  },
+  {
+    name: 'snapshotter-loses-intent-to-stale-writer',
+    history: '062b542d, 3de168dc and 45a84893',
+    effect:
+      'A writer that replaces all annotations removes the intent of an open call, and the content goes without its snapshot.',
+    edits: [
+      {
+        file: 'packages/snapshotter/src/content-object.ts',
+        find: '  const isThere = hasAnnotation(content, beingCreated) || markLabelOf(content, annotations) !== undefined;',
+        replace: '  const isThere = hasAnnotation(content, beingCreated);',
+      },
+      {
+        file: 'packages/snapshotter/src/decide-creation.ts',
+        find: "  return state.restored === 'untried' && !isFullyMarked",
+        replace: "  return state.restored === 'done' && !isFullyMarked",
+      },
+    ],
+  },
+  {
+    name: 'snapshotter-takes-timeout-for-final',
+    history: 'made up: the table of codes',
+    effect: 'After a timeout the intent goes, although the driver may still take the snapshot.',
+    edits: [
+      {
+        file: 'packages/snapshotter/src/call-outcome.ts',
+        find: "  DeadlineExceeded: 'open',",
+        replace: "  DeadlineExceeded: 'final',",
+      },
+    ],
+  },
+  {
+    name: 'snapshotter-releases-with-snapshot',
+    history: 'a2741fa7',
+    effect: 'The finalizer of a content goes by a copy that does not show its handle, and the snapshot stays.',
+    edits: [
+      {
+        file: 'packages/snapshotter/src/write-content.ts',
+        find: '    if (!isToBeDeleted(current, kind) || kind.takesSnapshotAlong(current)) return undefined;\n',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'snapshotter-marks-ready-content',
+    history: 'd2ef6e2a',
+    effect: 'An intent is written onto a content that another replica has made ready, and keeps it from being deleted.',
+    edits: [
+      {
+        file: 'packages/snapshotter/src/write-content.ts',
+        find: '  if (isReady(current)) return undefined;\n  if (isFullyMarked',
+        replace: '  if (isFullyMarked',
+      },
+    ],
+  },
+];
