@@ -36,21 +36,7 @@ export class FakeClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted === true) {
-        reject(signal.reason as Error);
-        return;
-      }
-      const onAbort = (): void => {
-        timer.cancel();
-        reject(signal?.reason as Error);
-      };
-      const timer = this.timer(ms, () => {
-        signal?.removeEventListener('abort', onAbort);
-        resolve();
-      });
-      signal?.addEventListener('abort', onAbort, { once: true });
-    });
+    return sleepOn((afterMs, fire) => this.timer(afterMs, fire), ms, signal);
   }
 
   timer(ms: number, fire: () => void): Timer {
@@ -106,6 +92,25 @@ export class FakeClock implements Clock {
     entry.fire();
     await settle();
   }
+}
+
+/** The sleep of a clock, on its timers. */
+export function sleepOn(timer: Clock['timer'], ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) {
+      reject(signal.reason as Error);
+      return;
+    }
+    const onAbort = (): void => {
+      waiting.cancel();
+      reject(signal?.reason as Error);
+    };
+    const waiting = timer(ms, () => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
 }
 
 /** A turn of the event loop: all microtasks that are due, and those they cause, have run. */

@@ -10,6 +10,7 @@
  */
 import type { Clock, Timer } from '../../src/clock/clock.ts';
 import type { Random } from '../../src/clock/random.ts';
+import { settle, sleepOn } from '../fake-clock.ts';
 import { seededRandom } from '../seeded-random.ts';
 import { drawFrom, hashText } from './hash.ts';
 
@@ -109,7 +110,7 @@ export function createSchedule({ seed }: { readonly seed: number }): Schedule {
         nowMs: () => own.wallOffsetMs + elapsedMs,
         monotonicMs: () => elapsedMs,
         timer,
-        sleep: (ms, signal) => sleep(timer, ms, signal),
+        sleep: (ms, signal) => sleepOn(timer, ms, signal),
         yieldToLoop: () => new Promise((resolve) => void add(own, 0, resolve)),
       },
       get isDead() {
@@ -167,26 +168,6 @@ export function createSchedule({ seed }: { readonly seed: number }): Schedule {
       elapsedMs = Math.max(elapsedMs, untilMs);
     },
   };
-}
-
-/** A turn of the event loop: every promise that can continue has done so. */
-function settle(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve));
-}
-
-function sleep(timer: Clock['timer'], ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) return reject(signal.reason as Error);
-    const onAbort = (): void => {
-      waiting.cancel();
-      reject(signal?.reason as Error);
-    };
-    const waiting = timer(ms, () => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    });
-    signal?.addEventListener('abort', onAbort, { once: true });
-  });
 }
 
 function isBefore(a: Task, b: Task): boolean {
