@@ -45,6 +45,8 @@ export function startInstallation(deps: InstallationDeps): Installation {
       onCall: (method, request) => {
         timeLine.note(process.name, () => `${shortName(method)} ${JSON.stringify({ ...request, secrets: undefined })}`);
         checks.beforeCall(process.name, shortName(method), request);
+        // It was on its way when its process died.
+        if (process.isDead) checks.afterCall(process.name, shortName(method), request);
       },
       onAnswer: (method, request, outcome) => {
         timeLine.note(process.name, () => `${shortName(method)} -> ${outcome}`);

@@ -25,6 +25,7 @@ import { tried } from './happenings/users.ts';
 import { beginRest, restMs } from './invariants/at-rest.ts';
 import { secretsInObjects } from './invariants/in-outputs.ts';
 import { isAdmitted, unsettled } from './invariants/when-quiet.ts';
+import { nodeIdOf } from './names.ts';
 import type { Story } from './story.ts';
 import { turbulenceMs } from './times.ts';
 import { createWorld, type World } from './world.ts';
@@ -111,6 +112,7 @@ async function cleanUp(world: World): Promise<readonly string[]> {
   for (;;) {
     await schedule.advanceTo(schedule.elapsedMs + lookEveryMs, world.look);
     deleteRetained(world);
+    if (world.story.shape.damage) detachForgotten(world);
     const left = [...leftObjects(world), ...leftInDrivers(world)];
     if (left.length === 0 || schedule.elapsedMs >= endMs) return left;
   }
@@ -136,6 +138,26 @@ function deleteRetained(world: World): void {
   });
   if (world.sim.server.objects.list(volumeSnapshots).length > 0) return;
   deleteAll(world, volumeSnapshotContents, ({ spec }: VolumeSnapshotContent) => spec?.deletionPolicy === 'Retain');
+}
+
+/** An administrator detaches what a restored backup does not know any more. */
+function detachForgotten({ sim, drivers: [main] }: World): void {
+  const { objects } = sim.server;
+  const known = new Set(
+    objects.list(volumeAttachments).map(({ spec }) => {
+      const volume = objects.get(persistentVolumes, { name: spec.source.persistentVolumeName ?? '' });
+      return `${volume?.spec?.csi?.volumeHandle} ${nodeIdOf(spec.nodeName)}`;
+    }),
+  );
+  const channel = main.model.channel({ peer: 'administrator' });
+  for (const { id, attachments } of main.model.volumes()) {
+    for (const { nodeId } of attachments.filter((each) => !known.has(`${id} ${each.nodeId}`))) {
+      const request = { volume_id: id, node_id: nodeId, secrets: {} };
+      channel
+        .call('/csi.v1.Controller/ControllerUnpublishVolume', request, { timeoutMs: 1_000 })
+        .catch(() => undefined);
+    }
+  }
 }
 
 function leftObjects({ sim }: World): readonly string[] {

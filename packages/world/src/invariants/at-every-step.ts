@@ -8,7 +8,7 @@
  * - `intent`: a call is made only after the API shows that it will be.
  * - `protected`: what is attached has a VolumeAttachment and a PersistentVolume that cannot go.
  * - `shown`: an attachment shows that it is attached as long as it is.
- * - `one-call`: a process has one call in flight for each volume and snapshot.
+ * - `one-call`: a process has one call in flight for each volume, volume on a node, and snapshot.
  */
 import {
   persistentVolumeClaims,
@@ -229,7 +229,7 @@ const families: readonly (readonly string[])[] = [
 function callKey(driver: DriverModel, method: string, request: Request): string {
   const family = families.find((each) => each.includes(method))?.[0];
   if (family === undefined) return '';
-  const { volume_id: volume, snapshot_id: snapshot, group_snapshot_id: group, name } = request;
+  const { volume_id: volume, snapshot_id: snapshot, group_snapshot_id: group, name, node_id: node = '' } = request;
   const [handle, records] =
     typeof volume === 'string'
       ? [volume, driver.volumes()]
@@ -237,5 +237,5 @@ function callKey(driver: DriverModel, method: string, request: Request): string 
         ? [snapshot, driver.snapshots()]
         : [group, driver.groups()];
   const known = records.find(({ id }) => id === handle)?.name;
-  return `${family} ${String(known ?? handle ?? name)}`;
+  return `${family} ${String(known ?? handle ?? name)} ${String(node)}`.trimEnd();
 }

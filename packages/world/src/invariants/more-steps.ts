@@ -11,6 +11,7 @@
 import { leases, persistentVolumes } from '@csi-sidecars/runtime';
 import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
 import type { DriverModel } from '@csi-sidecars/test-driver';
+import { volumeSnapshotContents } from '@csi-sidecars/volume';
 import { leaseNamespace } from '../names.ts';
 import type { StepChecks } from './at-every-step.ts';
 
@@ -35,7 +36,7 @@ export interface MoreChecks extends StepChecks {
   readonly answered: (answer: Answered) => void;
   /** A controller of the process has lost its Lease, and its memory with it; the process goes on. */
   readonly afterLoss: (process: string) => void;
-  /** Names of snapshots that got a final error after an open call. They may stay: csi-snapshotter takes that for the end of both. */
+  /** Names of snapshots that got a final error while one that was made is not recorded. They may stay: csi-snapshotter takes it for the end. */
   readonly denied: ReadonlySet<string>;
 }
 
@@ -98,10 +99,14 @@ export function withMoreChecks(
     }
   }
 
+  function isRecorded(name: string): boolean {
+    const id = driver.snapshots().find((snapshot) => snapshot.name === name)?.id;
+    return objects.list(volumeSnapshotContents).some(({ status }) => status?.snapshotHandle === id);
+  }
+
   function noteSnapshot(name: string, code: string): void {
-    if (code === 'OK') wasOpen.delete(name);
-    else if (open.has(code)) wasOpen.add(name);
-    else if (wasOpen.has(name)) denied.add(name);
+    if (code === 'OK' || open.has(code)) wasOpen.add(name);
+    else if (wasOpen.has(name) && !isRecorded(name)) denied.add(name);
   }
 
   return {
