@@ -34,7 +34,19 @@ const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly
   'all-in-one': { may: ['runtime', 'csi', 'sidecar', ...nodePrograms, ...controllers] },
   'test-driver': { may: ['runtime', 'csi'] },
   sim: { may: ['runtime', 'csi'] },
-  world: { may: ['runtime', 'csi', 'volume', 'sim', 'test-driver', ...controllers] },
+  world: {
+    may: [
+      'runtime',
+      'csi',
+      'volume',
+      'sim',
+      'test-driver',
+      'sidecar',
+      'node-driver-registrar',
+      'all-in-one',
+      ...controllers,
+    ],
+  },
 };
 
 /** Packages whose code is written as a stranger's would be: they use the runtime's door for authors, and not its parts. */

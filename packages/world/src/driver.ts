@@ -93,7 +93,7 @@ function startDriver(deps: DriverDeps, { name, programs, capabilities }: Abiliti
       driver: model,
       driverName: name,
       nowMs: () => schedule.elapsedMs,
-      leaseOf: leasesByMethod(name, shape),
+      leaseOf: leasesByMethod(name),
     }),
     isUp: () => isUp,
     crash(downMs) {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The sidecars of the story: which programs run in which containers, and how many of each. */
 import type { CsiChannel } from '@csi-sidecars/csi';
-import { leases, type Logger, type Transport } from '@csi-sidecars/runtime';
+import { leases, type Transport } from '@csi-sidecars/runtime';
 import type { Draw, FakeApiServer, Schedule, ScheduledProcess, TimeLine } from '@csi-sidecars/runtime/testing';
 import { type Container, startContainer } from './container.ts';
-import { leaseNamespace } from './names.ts';
 import { linkChannel } from './channel-link.ts';
 import type { DriverActor } from './driver.ts';
+import { lookForSecrets } from './invariants/in-outputs.ts';
+import { leaseNamespace, nodeIdOf, nodeName } from './names.ts';
 import type { Network } from './network.ts';
-import { type ProgramName, programsFor } from './programs.ts';
+import { hostOf } from './process-host.ts';
+import { argsOf, leaseOf, type ProgramName, runOf } from './programs.ts';
 import type { Shape } from './story.ts';
 
 export interface Installation {
@@ -24,23 +26,28 @@ export interface InstallationDeps {
   readonly drivers: readonly [DriverActor, ...DriverActor[]];
   readonly draw: Draw;
   readonly shape: Shape;
-  readonly logger: Logger;
 }
 
 export function startInstallation(deps: InstallationDeps): Installation {
-  const { schedule, network, server, timeLine, drivers, draw, shape, logger } = deps;
+  const { schedule, network, server, timeLine, drivers, draw, shape } = deps;
   const defects: string[] = [];
   let calls = 0;
   const shortName = (method: string): string => method.split('/').at(-1) ?? '';
 
-  function connect(actor: DriverActor, process: ScheduledProcess): CsiChannel | undefined {
+  function connect(actor: DriverActor, process: ScheduledProcess, onNode?: number): CsiChannel | undefined {
     const { checks } = actor;
     if (!actor.isUp()) return undefined;
     process.onDeath(() => checks.afterDeath(process.name));
+    const channel = actor.model.channel({
+      peer: process.name,
+      ...(onNode === undefined ? {} : { nodeId: nodeIdOf(nodeName(onNode)) }),
+    });
+    // The controllers begin again with an empty memory, whether or not their process ends.
+    channel.lost.addEventListener('abort', () => checks.afterDeath(process.name));
     return linkChannel({
       process,
       driver: actor.process,
-      channel: actor.model.channel({ peer: process.name }),
+      channel,
       delayMs: () => Math.floor(draw('call', calls++) * 8),
       onCall: (method, request) => {
         timeLine.note(process.name, () => `${shortName(method)} ${JSON.stringify({ ...request, secrets: undefined })}`);
@@ -59,17 +66,20 @@ export function startInstallation(deps: InstallationDeps): Installation {
   /** `one-leader`: only the holder of the Lease begins a write. */
   function watchedTransport(process: ScheduledProcess, { pod, names, onNode, actor }: Pod): Transport {
     const transport = network.transportFor(process);
-    const [program, ...more] = names;
-    // Several programs of one process have a Lease each, and their requests do not say whose they are.
-    if (program === undefined || more.length > 0 || onNode !== undefined || shape.damage) return transport;
-    const lease = { namespace: leaseNamespace, name: programsFor(shape)[program].lockName(actor.name) };
+    if (onNode !== undefined || shape.damage) return transport;
     return (request) => {
-      const isExempt = request.method === 'GET' || /\/(leases|events)(\/|$)/.test(request.path);
+      const [agent = '', component = ''] = (request.headers['user-agent'] ?? '').split('/');
+      const program = names.find((name) => name === agent || name === `csi-${component}`);
+      // Clients of leases have another name, and what a process asks for at its start only reads.
+      const isExempt =
+        program === undefined || request.method === 'GET' || /\/(leases|events)(\/|$)/.test(request.path);
       // One that stood still does not know it yet.
       const wasSuspended = process.suspendedUntilMs + graceMs > schedule.elapsedMs;
       if (!isExempt && !wasSuspended) {
-        const holder = server.objects.get(leases, lease)?.spec?.holderIdentity ?? '';
-        if (!holder.startsWith(`${pod}_`)) {
+        const lease = leaseOf(program, actor.name);
+        const holder =
+          server.objects.get(leases, { namespace: leaseNamespace, name: lease })?.spec?.holderIdentity ?? '';
+        if (holder !== pod) {
           actor.checks.breach(`one-leader: ${pod} begins ${request.method} ${request.path} while ${holder} leads`);
         }
       }
@@ -77,23 +87,25 @@ export function startInstallation(deps: InstallationDeps): Installation {
     };
   }
 
-  const containers = podsOf(drivers, shape).map(({ pod, names, onNode, actor }) =>
-    startContainer(
-      names.map((name) => programsFor(shape, onNode)[name]),
-      pod,
-      {
-        isElected: onNode === undefined,
-        process: schedule.process,
-        transport: (process) => watchedTransport(process, { pod, names, onNode, actor }),
-        connect: (process) => connect(actor, process),
-        info: actor.info,
-        logger,
-        note: (text) => timeLine.note(pod, text),
-        onLoss: (process) => actor.checks.afterLoss(process.name),
-        onDefect: (text) => void defects.push(text),
-      },
-    ),
-  );
+  const containers = podsOf(drivers, shape).map((it) => {
+    const { pod, names, onNode, actor } = it;
+    return startContainer(pod, {
+      process: schedule.process,
+      host: (process) =>
+        hostOf({
+          process,
+          args: argsOf(names, shape, onNode),
+          env: onNode === undefined ? {} : { NODE_NAME: nodeName(onNode) },
+          hostName: pod,
+          transport: watchedTransport(process, it),
+          connect: () => connect(actor, process, onNode),
+          onLogLine: shape.logs ? (line) => lookForSecrets(line, actor.checks.breach) : () => undefined,
+        }),
+      run: runOf(names),
+      note: (text) => timeLine.note(pod, text),
+      onDefect: (text) => void defects.push(text),
+    });
+  });
   return { containers, defects };
 }
 

@@ -1,29 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The controllers of the world: the real ones, with the settings that their flags have by default. */
-import { createAttacher } from '@csi-sidecars/attacher';
-import { lockNameOf as attacherLock, someSettings as someAttacherSettings } from '@csi-sidecars/attacher/testing';
-import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
-import { createProvisioner } from '@csi-sidecars/provisioner';
-import {
-  aNodeDeployment,
-  lockNameOf as provisionerLock,
-  someSettings as someProvisionerSettings,
-} from '@csi-sidecars/provisioner/testing';
-import { createResizer } from '@csi-sidecars/resizer';
-import { lockNameOf as resizerLock, someSettings as someResizerSettings } from '@csi-sidecars/resizer/testing';
-import { type ControllerPorts, createEventRecorder } from '@csi-sidecars/runtime';
-import type { LeadingController } from '@csi-sidecars/runtime/internal';
-import { createSnapshotController } from '@csi-sidecars/snapshot-controller';
-import { lockName, someSettings as someSnapshotControllerSettings } from '@csi-sidecars/snapshot-controller/testing';
-import { createSnapshotter } from '@csi-sidecars/snapshotter';
-import {
-  lockNameOf as snapshotterLock,
-  someSettings as someSnapshotterSettings,
-} from '@csi-sidecars/snapshotter/testing';
-
-import { nodeIdOf, nodeName } from './names.ts';
+/** The programs of the world: the real ones, with the command lines of their charts. */
+import { runAll } from '@csi-sidecars/all-in-one';
+import { attacherSidecar } from '@csi-sidecars/attacher';
+import { lockNameOf as attacherLock } from '@csi-sidecars/attacher/testing';
+import { systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
+import { provisionerSidecar } from '@csi-sidecars/provisioner';
+import { lockNameOf as provisionerLock } from '@csi-sidecars/provisioner/testing';
+import { resizerSidecar } from '@csi-sidecars/resizer';
+import { lockNameOf as resizerLock } from '@csi-sidecars/resizer/testing';
+import { leaseName } from '@csi-sidecars/runtime/internal';
+import { type ProgramDeps, runSidecarProgram } from '@csi-sidecars/sidecar';
+import { runSnapshotController } from '@csi-sidecars/snapshot-controller';
+import { lockName } from '@csi-sidecars/snapshot-controller/testing';
+import { snapshotterSidecar } from '@csi-sidecars/snapshotter';
+import { lockNameOf as snapshotterLock } from '@csi-sidecars/snapshotter/testing';
+import { leaseNamespace } from './names.ts';
 import type { Shape } from './story.ts';
-import { segmentsOf } from './topology.ts';
 
 export type ProgramName =
   | 'csi-provisioner'
@@ -32,18 +24,56 @@ export type ProgramName =
   | 'csi-snapshotter'
   | 'snapshot-controller';
 
-/** What a program does once it leads. */
-export type Assemble = (ports: ControllerPorts, driver: DriverOfProgram) => LeadingController;
+/** Resolves with the exit code. */
+export type Run = (deps: ProgramDeps) => Promise<number>;
 
-export interface DriverOfProgram {
-  readonly info: DriverInfo;
-  readonly channel: CsiChannel;
+const runs: Readonly<Record<ProgramName, Run>> = {
+  'csi-provisioner': (deps) => runSidecarProgram(deps, provisionerSidecar),
+  'csi-attacher': (deps) => runSidecarProgram(deps, attacherSidecar),
+  'csi-resizer': (deps) => runSidecarProgram(deps, resizerSidecar),
+  'csi-snapshotter': (deps) => runSidecarProgram(deps, snapshotterSidecar),
+  'snapshot-controller': runSnapshotController,
+};
+
+/** Several names are one process: `csi-sidecars`. */
+export function runOf(names: readonly ProgramName[]): Run {
+  const [name, ...more] = names;
+  if (name === undefined || more.length > 0) {
+    return (deps) => runAll({ ...deps, files: systemSocketFiles(), platform: 'unix' });
+  }
+  return runs[name];
 }
 
-export interface Program {
-  readonly name: ProgramName;
-  readonly lockName: (driverName: string) => string;
-  readonly assemble: Assemble;
+/** `onNode`: the instance of that node, which elects no leader. */
+export function argsOf(names: readonly ProgramName[], shape: Shape, onNode?: number): readonly string[] {
+  const isOurs = names.includes('csi-provisioner');
+  return [
+    ...(names[0] === 'snapshot-controller' ? [] : ['--csi-address=/csi/csi.sock']),
+    ...(shape.logs ? ['--v=10'] : []),
+    ...(isOurs ? [`--provisioning-protection=${shape.protection}`] : []),
+    ...(names.length > 1 ? [`--controllers=${names.map((name) => name.replace('csi-', '')).join(',')}`] : []),
+    ...(onNode === undefined
+      ? ['--leader-election', `--leader-election-namespace=${leaseNamespace}`]
+      : [
+          '--node-deployment',
+          '--strict-topology',
+          '--node-deployment-base-delay=2s',
+          '--node-deployment-max-delay=10s',
+        ]),
+  ];
+}
+
+const lockNames: Readonly<Record<ProgramName, (driverName: string) => string>> = {
+  'csi-provisioner': provisionerLock,
+  'csi-attacher': attacherLock,
+  'csi-resizer': resizerLock,
+  'csi-snapshotter': snapshotterLock,
+  'snapshot-controller': () => lockName,
+};
+
+/** The name of the Lease under which a program works. */
+export function leaseOf(program: ProgramName, driverName: string): string {
+  return leaseName(lockNames[program](driverName));
 }
 
 const methodsOf: Readonly<Partial<Record<ProgramName, readonly string[]>>> = {
@@ -54,88 +84,9 @@ const methodsOf: Readonly<Partial<Record<ProgramName, readonly string[]>>> = {
 };
 
 /** The lease that a process holds when it calls a method, by method. */
-export function leasesByMethod(driverName: string, shape: Shape): ReadonlyMap<string, string> {
-  const programs = programsFor(shape);
+export function leasesByMethod(driverName: string): ReadonlyMap<string, string> {
   const entries = Object.entries(methodsOf).flatMap(([name, methods]) =>
-    methods.map((method) => [method, programs[name as ProgramName].lockName(driverName)] as const),
+    methods.map((method) => [method, leaseOf(name as ProgramName, driverName)] as const),
   );
   return new Map(entries);
-}
-
-/** `onNode`: csi-provisioner as the instance of that node. */
-export function programsFor(shape: Shape, onNode?: number): Readonly<Record<ProgramName, Program>> {
-  const node = onNode === undefined ? undefined : instanceOn(onNode, shape);
-  return {
-    'csi-provisioner': {
-      name: 'csi-provisioner',
-      lockName: provisionerLock,
-      assemble: (ports, { info, channel }) => {
-        const events = createEventRecorder(ports, { component: info.name, delayMs: 40 });
-        const driverEvents = createEventRecorder(ports, { component: 'external-provisioner', delayMs: 40 });
-        const provisioner = createProvisioner(
-          { ...ports, channel, events, driverEvents, capacity: undefined },
-          {
-            driver: info,
-            settings: someProvisionerSettings({
-              provisioningProtection: shape.protection,
-              node,
-              strictTopology: node !== undefined,
-            }),
-          },
-        );
-        return {
-          run: (signal) => provisioner.run(signal),
-          end: async () => void (await Promise.all([events.flush(), driverEvents.flush()])),
-        };
-      },
-    },
-    'csi-attacher': {
-      name: 'csi-attacher',
-      lockName: attacherLock,
-      assemble: (ports, { info, channel }) =>
-        createAttacher({ ...ports, channel }, { driver: info, settings: someAttacherSettings() }),
-    },
-    'csi-resizer': {
-      name: 'csi-resizer',
-      lockName: resizerLock,
-      assemble: (ports, { info, channel }) => {
-        const events = createEventRecorder(ports, { component: `external-resizer ${info.name}` });
-        const resizer = createResizer(
-          { ...ports, channel, events },
-          { driver: { ...info, expansion: 'controller' }, settings: someResizerSettings() },
-        );
-        return { run: (signal) => resizer.run(signal), end: () => events.flush() };
-      },
-    },
-    'csi-snapshotter': {
-      name: 'csi-snapshotter',
-      lockName: snapshotterLock,
-      assemble: (ports, { info, channel }) => {
-        const events = createEventRecorder(ports, { component: `csi-snapshotter ${info.name}` });
-        const snapshotter = createSnapshotter(
-          { ...ports, channel, events },
-          { driver: info, settings: someSnapshotterSettings() },
-        );
-        return { run: (signal) => snapshotter.run(signal), end: () => events.flush() };
-      },
-    },
-    'snapshot-controller': {
-      name: 'snapshot-controller',
-      lockName: () => lockName,
-      assemble: (ports) => {
-        const events = createEventRecorder(ports, { component: 'snapshot-controller' });
-        const controller = createSnapshotController(
-          { ...ports, events, operationMetrics: ports.metrics },
-          someSnapshotControllerSettings(),
-        );
-        return { run: (signal) => controller.run(signal), end: () => events.flush() };
-      },
-    },
-  };
-}
-
-function instanceOn(number: number, shape: Shape): ReturnType<typeof aNodeDeployment> {
-  const name = nodeName(number);
-  const delays = { baseDelayMs: 2_000, maxDelayMs: 10_000, patienceMs: 60_000 };
-  return aNodeDeployment(name, { id: nodeIdOf(name), segments: segmentsOf(number, shape), ...delays });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Everything that takes part in a story. */
-import { type ApiClient, type Resource, silentLogger } from '@csi-sidecars/runtime';
+import type { ApiClient, Resource } from '@csi-sidecars/runtime';
 import {
   createSchedule,
   createTimeLine,
@@ -15,7 +15,6 @@ import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing'
 import { startInstallation, type Installation } from './installation.ts';
 import { createNetwork, type Network } from './network.ts';
 import { type DriverActor, startDrivers } from './driver.ts';
-import { watchfulLogger } from './invariants/in-outputs.ts';
 import { driverName, nodeIdOf, nodeName } from './names.ts';
 import { seedCluster } from './seed-cluster.ts';
 import type { Shape, Story } from './story.ts';
@@ -86,8 +85,6 @@ export function createWorld(story: Story): World {
     shape,
     isMounted: (volume, nodeId) => (sim.nodes.get(nodeId.replace(/^id-/, ''))?.mounts().get(volume)?.length ?? 0) > 0,
   }) as World['drivers'];
-  const [main] = drivers;
-  const logger = shape.logs ? watchfulLogger(main.checks.breach) : silentLogger;
   const installation = startInstallation({
     schedule,
     network,
@@ -96,7 +93,6 @@ export function createWorld(story: Story): World {
     drivers,
     draw,
     shape,
-    logger,
   });
   return {
     story,

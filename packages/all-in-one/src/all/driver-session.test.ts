@@ -24,7 +24,7 @@ async function opened(handlers: Handlers, { address, metrics = noMetrics }: Opti
   const stopping = new AbortController();
   const outcome: Outcome = {};
   const options = { address: address ?? driver.path, probeTimeoutMs: 1_000, nameTimeoutMs: 60_000 };
-  const opening = openSession({ clock, log, metrics }, options, stopping.signal).then(
+  const opening = openSession({ clock, log, metrics, host: {} }, options, stopping.signal).then(
     (session) => Object.assign(outcome, { session }),
     (error: unknown) => Object.assign(outcome, { error }),
   );

@@ -14,7 +14,7 @@ import {
   type ResponseOf,
 } from '@csi-sidecars/csi';
 import { type Clock, type Logger, type Metrics, linkSignals } from '@csi-sidecars/runtime';
-import { connectDriver, type DriverOptions, ExitError } from '@csi-sidecars/sidecar';
+import { connectDriver, type DriverDeps, type DriverOptions, ExitError } from '@csi-sidecars/sidecar';
 
 export interface DriverSession {
   readonly name: string;
@@ -29,6 +29,7 @@ export interface SessionDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
+  readonly host: DriverDeps['host'];
 }
 
 const firstPauseMs = 1_000;

@@ -60,7 +60,7 @@ export async function runSessions(running: Running): Promise<void> {
   let driverName: string | undefined;
   while (!signal.aborted) {
     const session = await openSession(
-      { clock: host.clock, log: started.log, metrics },
+      { clock: host.clock, log: started.log, metrics, host },
       driverOptions(running),
       signal,
     ).catch((error: unknown) => endProcess({ code: exitCodes.failure, error }));

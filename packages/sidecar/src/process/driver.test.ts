@@ -39,7 +39,7 @@ const log = recordingLogger();
 
 function connecting(address: string, signal = new AbortController().signal) {
   return connectDriver(
-    { clock: new FakeClock(), log, metrics: noMetrics, onLost: () => undefined, signal },
+    { clock: new FakeClock(), log, metrics: noMetrics, host: {}, onLost: () => undefined, signal },
     { address, probeTimeoutMs: 60_000, nameTimeoutMs: 60_000 },
   );
 }

@@ -30,6 +30,7 @@ export interface DriverDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
+  readonly host: Pick<ProgramHost, 'connectCsi'>;
   /** Called once, when the connection is lost. */
   readonly onLost: () => void;
   readonly signal: AbortSignal;
@@ -46,10 +47,11 @@ const lostText = 'Lost connection to CSI driver, exiting';
 
 /** Rejects with an ExitError. */
 export async function connectDriver(deps: DriverDeps, options: DriverOptions): Promise<Driver> {
-  const { clock, log, signal } = deps;
+  const { clock, log, host, signal } = deps;
+  const connect = host.connectCsi ?? connectCsi;
   const early = earlyCalls();
   const channel = await orExit('Failed to connect to CSI driver', () =>
-    connectCsi({ clock, log, metrics: early }, { ...options, lossPolicy: 'end', signal }),
+    connect({ clock, log, metrics: early }, { ...options, lossPolicy: 'end', signal }),
   );
   channel.lost.addEventListener('abort', deps.onLost);
   try {

@@ -3,6 +3,7 @@
  * The ports through which a program uses the process and the cluster, so that it starts and stops in a test as it does in a
  * container. Signals and exits are the runtime's (`runProcess`): a run resolves with the exit code.
  */
+import type { connectCsi } from '@csi-sidecars/csi';
 import type { Clock, Files, Logger, Metrics, Random, ScrapedMetrics } from '@csi-sidecars/runtime';
 import type { ApiConnection, LineWriter } from '@csi-sidecars/runtime/internal';
 import type { Flags } from '../flags/flag.ts';
@@ -39,6 +40,8 @@ export interface ProgramHost extends ProcessHost {
   readonly files: Files;
   /** A client with its own connection and rate limit. Rejects for a configuration that cannot work. */
   readonly connectApi: (options: ApiOptions) => Promise<ApiConnection>;
+  /** Default: the socket that the address names. */
+  readonly connectCsi?: typeof connectCsi;
 }
 
 export interface ApiOptions {

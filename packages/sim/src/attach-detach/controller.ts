@@ -53,6 +53,8 @@ export function createAttachDetach(deps: SimDeps): SimController {
   const lost = new Map<string, Node>();
   /** When an attachment was first found to be unwanted. */
   const unwantedSinceMs = new Map<ObjectKey, number>();
+  /** UIDs of attachments whose deletion has begun, by key. The cache may not show it, and kubelet must not mount what is being detached. */
+  const detaching = new Map<ObjectKey, string | undefined>();
   /** Volumes whose VolumeAttachment is being created: as upstream, one operation of a volume at a time. */
   const creating = new Set<string>();
 
@@ -123,13 +125,16 @@ export function createAttachDetach(deps: SimDeps): SimController {
     const attachment = attachments.lister.get(key);
     const others = attachments.lister.byIndex('volume', volume.metadata?.name ?? '');
     const node = knownNodes.lister.get(toObjectKey(undefined, target.nodeName));
-    const wanted = isWanted(current) ? 'wanted' : 'unwanted';
+    const isDetaching = attachment !== undefined && detaching.get(key) === attachment.metadata?.uid;
+    if (!isDetaching) detaching.delete(key);
+    const wanted = isWanted(current) && !isDetaching ? 'wanted' : 'unwanted';
     const elsewhere = others.filter(({ spec }) => spec.nodeName !== target.nodeName);
     const unwantedForMs = unwantedFor(key, wanted);
     const gone = lost.get(target.nodeName);
     const state = { volume, wanted, attachment, elsewhere, node, unwantedForMs } as const;
     const action = decideAttachment(gone === undefined ? state : { ...state, lastSeen: gone });
     if (action.kind === 'create' && creating.has(volume.metadata?.name ?? '')) return requeueAfter(pendingMs);
+    if (action.kind === 'delete') detaching.set(key, attachment?.metadata?.uid);
     await perform(current, action, signal);
     if (wanted === 'unwanted' && attachment === undefined && action.kind === 'none') {
       targets.delete(key);

@@ -34,8 +34,6 @@ export interface Answered {
 export interface MoreChecks extends StepChecks {
   /** The driver has answered, whether or not the caller still waits. */
   readonly answered: (answer: Answered) => void;
-  /** A controller of the process has lost its Lease, and its memory with it; the process goes on. */
-  readonly afterLoss: (process: string) => void;
   /** Names of snapshots that got a final error while one that was made is not recorded. They may stay: csi-snapshotter takes it for the end. */
   readonly denied: ReadonlySet<string>;
 }
@@ -62,6 +60,8 @@ export function withMoreChecks(
   /** Since when a process goes on without its lease, by process and lease. */
   const deposed = new Map<string, number>();
   const holders = new Map<string, string>();
+  const provisioners = new Set<string>();
+  let term = '';
   const inFlight = new Map<string, Set<string>>();
   const denied = new Set<string>();
   const wasOpen = new Set<string>();
@@ -69,7 +69,7 @@ export function withMoreChecks(
 
   function holderOf(lease: string): string {
     const found = objects.get(leases, { namespace: leaseNamespace, name: lease });
-    return found?.spec?.holderIdentity?.split('_')[0] ?? '';
+    return found?.spec?.holderIdentity ?? '';
   }
 
   function lookAtLease(process: string, method: string): void {
@@ -104,6 +104,19 @@ export function withMoreChecks(
     return objects.list(volumeSnapshotContents).some(({ status }) => status?.snapshotHandle === id);
   }
 
+  /** A leader whose term is over has lost its memory, also where its process goes on. */
+  function lookAtTerm(): void {
+    const name = leaseOf.get('CreateVolume') ?? '';
+    const { holderIdentity, acquireTime } = objects.get(leases, { namespace: leaseNamespace, name })?.spec ?? {};
+    const now = `${holderIdentity} ${acquireTime}`;
+    if (now === term) return;
+    const [leader] = term.split(' ');
+    for (const process of provisioners) {
+      if (podOf(process) === leader) checks.afterDeath(process);
+    }
+    term = now;
+  }
+
   function noteSnapshot(name: string, code: string): void {
     if (code === 'OK' || open.has(code)) wasOpen.add(name);
     else if (wasOpen.has(name) && !isRecorded(name)) denied.add(name);
@@ -111,7 +124,6 @@ export function withMoreChecks(
 
   return {
     ...checks,
-    afterLoss: checks.afterDeath,
     denied,
     get breaches() {
       return checks.breaches;
@@ -122,6 +134,7 @@ export function withMoreChecks(
       inFlight.set(process, (inFlight.get(process) ?? new Set()).add(callOf(method, request)));
       const { volume_id: handle = '', capacity_range: range } = request as Request;
       const id = String(handle);
+      if (method === 'CreateVolume') provisioners.add(process);
       if (method === 'DeleteVolume') {
         const volume = driver.volumes().find((each) => each.id === id);
         if ((volume?.attachments.length ?? 0) > 0) checks.breach('in-use: DeleteVolume of a volume that is attached');
@@ -157,6 +170,7 @@ export function withMoreChecks(
       if (seen === server.revision()) return;
       seen = server.revision();
       lookAtReleases();
+      lookAtTerm();
     },
   };
 }
