@@ -28,10 +28,13 @@ const endlessMs = 3_600_000;
 export function linkChannel({ process, driver, channel, delayMs, onCall, onAnswer, onEnd }: ChannelLink): CsiChannel {
   const lost = new AbortController();
   channel.lost.addEventListener('abort', () => process.post(() => lost.abort(channel.lost.reason)));
-  process.onDeath(() => channel.close());
+  const forget = process.onDeath(channel.close);
   return {
     lost: lost.signal,
-    close: channel.close,
+    close() {
+      forget();
+      channel.close();
+    },
     call: <M extends Method>(method: M, request: RequestOf<M>, { timeoutMs, signal, ...rest }: CsiCallOptions) =>
       new Promise<ResponseOf<M>>((resolve, reject) => {
         const end = (act: () => void): void => {

@@ -4,6 +4,7 @@
  * - `1-400`: these seeds. Without a range, seeds from `--from` (default: a number made of the date) until the time is over.
  * - `--minutes=10`: ends after that time.
  * - `--jobs=2`: processes.
+ * - `--memory`: looks also at what the processes still remember in the end; such a story takes about ten times as long.
  * - `--bug=NAME`: puts a known defect back first (see `bugs/bugs.ts`).
  * - `--replay=SEED`: plays one story and prints its time line; with `--shrink`, the shortest story that breaks the same invariant.
  */
@@ -11,6 +12,7 @@ import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { putBugBack } from './bugs/put-back.ts';
+import { watchMemory } from './invariants/memory.ts';
 import type { Report, Task } from './play.ts';
 
 const { values, positionals } = parseArgs({
@@ -19,6 +21,7 @@ const { values, positionals } = parseArgs({
     bug: { type: 'string' },
     from: { type: 'string' },
     jobs: { type: 'string', default: '2' },
+    memory: { type: 'boolean', default: false },
     minutes: { type: 'string' },
     replay: { type: 'string' },
     shrink: { type: 'boolean', default: false },
@@ -40,7 +43,7 @@ async function explore(): Promise<void> {
     values.minutes === undefined ? (range === undefined ? 600_000 : endless) : Number(values.minutes) * 60_000;
   const results = await Promise.all(
     Array.from({ length: jobs }, (_, job) =>
-      play({ first: first + job, step: jobs, last: last, untilMs: limitMs, bug: values.bug }),
+      play({ first: first + job, step: jobs, last, untilMs: limitMs, bug: values.bug, memory: values.memory }),
     ),
   );
   const played = results.reduce((sum, result) => sum + result.played, 0);
@@ -63,7 +66,7 @@ function play(task: Task): Promise<{ readonly played: number; readonly found: nu
       say(`seed ${report.seed}:`);
       for (const text of report.breaches) say(`  ${text}`);
       say(
-        `  replay it: npm run explore -- --replay=${report.seed} --shrink${task.bug === undefined ? '' : ` --bug=${task.bug}`}`,
+        `  replay it: npm run explore -- --replay=${report.seed} --shrink${task.memory ? ' --memory' : ''}${task.bug === undefined ? '' : ` --bug=${task.bug}`}`,
       );
     });
     worker.on('exit', (code) =>
@@ -73,6 +76,7 @@ function play(task: Task): Promise<{ readonly played: number; readonly found: nu
 }
 
 async function replay(seed: number): Promise<void> {
+  const memory = values.memory ? watchMemory() : undefined;
   if (values.bug !== undefined) putBugBack(values.bug);
   const [{ runStory }, { drawStory }, { shrinkStory }] = await Promise.all([
     import('./run-story.ts'),
@@ -80,8 +84,8 @@ async function replay(seed: number): Promise<void> {
     import('./shrink-story.ts'),
   ]);
   const drawn = drawStory(seed);
-  const story = values.shrink ? await shrinkStory(drawn) : drawn;
-  const { breaches, timeLine } = await runStory(story);
+  const story = values.shrink ? await shrinkStory(drawn, memory) : drawn;
+  const { breaches, timeLine } = await runStory(story, memory);
   const { happenings, shape } = story;
   say(`seed ${seed}: ${JSON.stringify(shape)}`);
   for (const { atMs, kind, args } of happenings) say(`  ${atMs / 1000} s: ${kind} ${JSON.stringify(args)}`);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Plays stories in this process: a worker of `explore.ts`. Sends each breach to its parent. */
 import { putBugBack } from './bugs/put-back.ts';
+import { watchMemory } from './invariants/memory.ts';
 
 export interface Task {
   readonly first: number;
@@ -10,6 +11,7 @@ export interface Task {
   /** Real time after which no story begins. */
   readonly untilMs: number;
   readonly bug: string | undefined;
+  readonly memory: boolean;
 }
 
 export type Report =
@@ -17,6 +19,7 @@ export type Report =
   | { readonly kind: 'end'; readonly played: number; readonly nextSeed: number };
 
 const task = JSON.parse(process.argv[2] ?? '{}') as Task;
+const memory = task.memory ? watchMemory() : undefined;
 if (task.bug !== undefined) putBugBack(task.bug);
 const [{ runStory }, { drawStory }] = await Promise.all([import('./run-story.ts'), import('./story.ts')]);
 const send = (report: Report): void => void process.send?.(report);
@@ -24,7 +27,7 @@ const send = (report: Report): void => void process.send?.(report);
 let played = 0;
 let seed = task.first;
 for (; seed <= task.last && performance.now() < task.untilMs; seed += task.step) {
-  const { breaches } = await runStory(drawStory(seed));
+  const { breaches } = await runStory(drawStory(seed), memory);
   played += 1;
   if (breaches.length === 0) continue;
   send({ kind: 'breach', seed, breaches });

@@ -23,6 +23,7 @@ import { refOf } from './happenings/admins.ts';
 import { kindOf } from './happenings/index.ts';
 import { tried } from './happenings/users.ts';
 import { beginRest, restMs } from './invariants/at-rest.ts';
+import { forgetMs, type MemoryWatch } from './invariants/memory.ts';
 import { secretsInObjects } from './invariants/in-outputs.ts';
 import { isAdmitted, unsettled } from './invariants/when-quiet.ts';
 import { nodeIdOf } from './names.ts';
@@ -44,8 +45,10 @@ export interface Ending {
 const patienceMs = 720_000;
 const lookEveryMs = 5_000;
 
-export async function runStory(story: Story): Promise<Ending> {
+/** `memory`: what live processes remember in the end is a breach, too. */
+export async function runStory(story: Story, memory?: MemoryWatch): Promise<Ending> {
   const world = createWorld(story);
+  memory?.begin(world);
   const { schedule, installation, timeLine } = world;
   for (const { atMs, kind, args } of story.happenings) {
     world.users.post(() => {
@@ -58,8 +61,10 @@ export async function runStory(story: Story): Promise<Ending> {
   const open = story.shape.damage ? [] : await untilSettled(world);
   const repetitions = open.length > 0 ? [] : await watchRest(world);
   const stuck = open.length > 0 ? open : await cleanUp(world);
+  const remembered = memory === undefined || stuck.length > 0 ? [] : await watchMemories(world, memory);
   const all = [
     ...world.breaches(),
+    ...remembered,
     ...repetitions,
     ...secretsInObjects(world),
     ...stuck.map((text) => `drains: ${text}`),
@@ -101,6 +106,11 @@ async function watchRest(world: World): Promise<readonly string[]> {
   const rest = beginRest(world);
   await schedule.advanceTo(schedule.elapsedMs + restMs, world.look);
   return rest.repetitions();
+}
+
+async function watchMemories({ schedule }: World, memory: MemoryWatch): Promise<readonly string[]> {
+  await schedule.advanceTo(schedule.elapsedMs + forgetMs);
+  return memory.left();
 }
 
 /** Users delete everything, and the administrator what was retained. Returns what is left. */

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import { shrink } from '@csi-sidecars/runtime/testing';
+import type { MemoryWatch } from './invariants/memory.ts';
 import { runStory } from './run-story.ts';
 import type { Happening, Story } from './story.ts';
 
 /** The shortest story found that breaks the same invariant. */
-export async function shrinkStory(story: Story): Promise<Story> {
-  const wanted = namesOf((await runStory(story)).breaches);
+export async function shrinkStory(story: Story, memory?: MemoryWatch): Promise<Story> {
+  const wanted = namesOf((await runStory(story, memory)).breaches);
   const happenings = await shrink({
     parts: story.happenings,
     fails: async (parts) => {
-      const { breaches } = await runStory({ ...story, happenings: parts });
+      const { breaches } = await runStory({ ...story, happenings: parts }, memory);
       return [...namesOf(breaches)].some((name) => wanted.has(name));
     },
     simpler,

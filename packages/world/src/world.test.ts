@@ -6,13 +6,20 @@ import { runStory } from './run-story.ts';
 import { firstSeed, regressions, seedCount } from './seeds.ts';
 import { drawStory } from './story.ts';
 
-it('given the stories of CI, then no invariant is broken in any of them', () => {
-  const range = `${firstSeed}-${firstSeed + seedCount - 1}`;
+/** Plays the seeds from the first one of CI on. */
+function explore(count: number, ...flags: readonly string[]): void {
+  const range = `${firstSeed}-${firstSeed + count - 1}`;
   const program = join(import.meta.dirname, 'explore.ts');
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program, range], { encoding: 'utf8' });
-  expect(`${stdout}${stderr}`).toMatch(`${seedCount} stories from seed ${firstSeed} on, 0 with a breach`);
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, range, ...flags], { encoding: 'utf8' });
+  expect(`${stdout}${stderr}`).toMatch(`${count} stories from seed ${firstSeed} on, 0 with a breach`);
   expect(status).toBe(0);
-}, 900_000);
+}
+
+it('given the stories of CI, then no invariant is broken in any of them', () => explore(seedCount), 900_000);
+
+it('given twenty stories, when all objects are long gone, then no process remembers any of them', () => {
+  explore(20, '--memory');
+}, 300_000);
 
 it.each(regressions)('given seed %i, which once broke an invariant, then it breaks none', async (seed) => {
   expect((await runStory(drawStory(seed))).breaches).toEqual([]);

@@ -153,6 +153,25 @@ describe('shutting down', () => {
     expect(await queue.get()).toBeUndefined();
   });
 
+  it('given a key that became dirty in its run, when shut down before the run ends, then the metrics of the queue end with the run', async () => {
+    const attached = new Set<unknown>();
+    const queue = aQueue({
+      attach: (it) => attached.add(it),
+      detach: (it) => attached.delete(it),
+      added: () => undefined,
+      retried: () => undefined,
+      waited: () => undefined,
+      worked: () => undefined,
+    });
+    queue.add('a');
+    await queue.get();
+    queue.add('a');
+    queue.shutDown();
+    expect(attached.size).toBe(1);
+    queue.done('a');
+    expect(attached.size).toBe(0);
+  });
+
   it('given waiting workers, when shut down, then all of them end their wait', async () => {
     const queue = aQueue();
     const waiting = [queue.get(), queue.get()];

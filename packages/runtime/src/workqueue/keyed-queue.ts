@@ -105,6 +105,8 @@ export class KeyedQueue<Key extends string> {
     // No check: a drain ends with nothing in processing, and a key that goes straight back is not finished yet.
     this.#dirtyRuns -= 1;
     this.#enqueue(key, run.dirtyMs);
+    // Without a drain no worker takes it any more.
+    if (this.#shuttingDown && this.#drained === undefined) this.#detachWhenOver();
   }
 
   shutDown(): void {

@@ -82,6 +82,8 @@ function relayed(
     const next = waiting.shift();
     if (next === undefined || over) return;
     arrived.push(next.frame);
+    // Nothing comes after it, and its reader may never ask.
+    if ('end' in next.frame) forget();
     wake?.();
     const [following] = waiting;
     if (following !== undefined) process.post(deliverNext, following.dueMs - process.clock.monotonicMs());
@@ -105,10 +107,11 @@ function relayed(
   function close(): void {
     if (over) return;
     over = true;
+    forget();
     void source.return?.();
   }
 
-  process.onDeath(close);
+  const forget = process.onDeath(close);
   void pump();
   return {
     [Symbol.asyncIterator]: () => ({
@@ -121,7 +124,7 @@ function relayed(
             continue;
           }
           if ('chunk' in frame) return { done: false, value: frame.chunk };
-          over = true;
+          close();
           if (frame.end !== undefined) throw frame.end;
           return { done: true, value: undefined };
         }

@@ -21,6 +21,8 @@ export interface Schedule {
   readonly process: (name: string) => ScheduledProcess;
   /** Runs every task that is due until then, and calls `afterTask` after each of them. */
   readonly advanceTo: (elapsedMs: number, afterTask?: () => void) => Promise<void>;
+  /** The process whose task runs, or ran last; undefined before the first one. */
+  readonly running: string | undefined;
   /** Tasks that have run. */
   readonly tasks: number;
   /** Tasks that wait. */
@@ -38,7 +40,8 @@ export interface ScheduledProcess {
   readonly kill: (why: string) => void;
   /** The process dies once it has run so many more tasks. */
   readonly killAfter: (tasks: number, why: string) => void;
-  readonly onDeath: (listener: (why: string) => void) => void;
+  /** Returns what removes the listener again. */
+  readonly onDeath: (listener: (why: string) => void) => () => void;
   /** Nothing of the process runs for so long, while its clocks go on, as when it is suspended. */
   readonly suspend: (ms: number) => void;
   /** Until when it stood still the last time; 0 if it never did. */
@@ -56,6 +59,7 @@ interface Task {
 }
 
 interface Process {
+  name: string;
   number: number;
   posted: number;
   ran: number;
@@ -73,6 +77,7 @@ export function createSchedule({ seed }: { readonly seed: number }): Schedule {
   const heap: Task[] = [];
   let elapsedMs = 0;
   let tasks = 0;
+  let running: string | undefined;
 
   function add(owner: Process, ms: number, run: () => void): Task {
     const rank = draw(owner.number, owner.posted++);
@@ -83,8 +88,9 @@ export function createSchedule({ seed }: { readonly seed: number }): Schedule {
 
   function createProcess(name: string): ScheduledProcess {
     const number = hashText(name);
-    const listeners: ((why: string) => void)[] = [];
+    const listeners = new Set<(why: string) => void>();
     const own: Process = {
+      name,
       number,
       posted: 0,
       ran: 0,
@@ -95,7 +101,8 @@ export function createSchedule({ seed }: { readonly seed: number }): Schedule {
       kill(why) {
         if (own.dead) return;
         own.dead = true;
-        for (const listener of listeners.splice(0)) listener(why);
+        for (const listener of listeners) listener(why);
+        listeners.clear();
       },
     };
     const timer = (ms: number, fire: () => void): Timer => {
@@ -119,7 +126,10 @@ export function createSchedule({ seed }: { readonly seed: number }): Schedule {
       post: (run, afterMs = 0) => void add(own, afterMs, run),
       kill: own.kill,
       killAfter: (count, why) => void (own.killAt = { tasks: own.ran + count, why }),
-      onDeath: (listener) => void listeners.push(listener),
+      onDeath(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
       get suspendedUntilMs() {
         return own.suspendedUntilMs;
       },
@@ -143,6 +153,9 @@ export function createSchedule({ seed }: { readonly seed: number }): Schedule {
     get elapsedMs() {
       return elapsedMs;
     },
+    get running() {
+      return running;
+    },
     get tasks() {
       return tasks;
     },
@@ -158,6 +171,7 @@ export function createSchedule({ seed }: { readonly seed: number }): Schedule {
         if (run === undefined) continue;
         const { owner, dueMs } = task;
         elapsedMs = Math.max(elapsedMs, dueMs);
+        running = owner.name;
         run();
         tasks += 1;
         owner.ran += 1;
