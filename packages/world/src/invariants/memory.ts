@@ -56,13 +56,13 @@ export function watchMemory(): MemoryWatch {
       super(entries);
       note(this);
     }
-  } as MapConstructor;
+  };
   globalThis.Set = class Set<T> extends PlainSet<T> {
     constructor(values?: Iterable<T> | null) {
       super(values);
       note(this);
     }
-  } as SetConstructor;
+  };
 
   return {
     begin(world) {
