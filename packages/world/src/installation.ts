@@ -3,6 +3,7 @@
 import type { CsiChannel } from '@csi-sidecars/csi';
 import { leases, type Transport } from '@csi-sidecars/runtime';
 import type { Draw, FakeApiServer, Schedule, ScheduledProcess, TimeLine } from '@csi-sidecars/runtime/testing';
+import type { ProgramHost } from '@csi-sidecars/sidecar';
 import { type Container, startContainer } from './container.ts';
 import { linkChannel } from './channel-link.ts';
 import type { DriverActor } from './driver.ts';
@@ -26,10 +27,17 @@ export interface InstallationDeps {
   readonly drivers: readonly [DriverActor, ...DriverActor[]];
   readonly draw: Draw;
   readonly shape: Shape;
+  readonly more: MoreOfPrograms;
+}
+
+/** What every program gets beside the command line of its chart. */
+export interface MoreOfPrograms {
+  readonly args?: readonly string[];
+  readonly openMetrics?: ProgramHost['openMetrics'];
 }
 
 export function startInstallation(deps: InstallationDeps): Installation {
-  const { schedule, network, server, timeLine, drivers, draw, shape } = deps;
+  const { schedule, network, server, timeLine, drivers, draw, shape, more } = deps;
   const defects: string[] = [];
   let calls = 0;
   const shortName = (method: string): string => method.split('/').at(-1) ?? '';
@@ -94,7 +102,8 @@ export function startInstallation(deps: InstallationDeps): Installation {
       host: (process) =>
         hostOf({
           process,
-          args: argsOf(names, shape, onNode),
+          args: [...argsOf(names, shape, onNode), ...(more.args ?? [])],
+          openMetrics: more.openMetrics,
           env: onNode === undefined ? {} : { NODE_NAME: nodeName(onNode) },
           hostName: pod,
           transport: watchedTransport(process, it),

@@ -14,11 +14,22 @@ export interface HostDeps {
   /** A connection to the driver; undefined while the driver is down. */
   readonly connect: () => CsiChannel | undefined;
   readonly onLogLine: (line: string) => void;
+  /** Default: no metrics endpoint is asked for. */
+  readonly openMetrics?: ProgramHost['openMetrics'] | undefined;
 }
 
 const reconnectMs = 1_000;
 
-export function hostOf({ process, args, env, hostName, transport, connect, onLogLine }: HostDeps): ProgramHost {
+export function hostOf({
+  process,
+  args,
+  env,
+  hostName,
+  transport,
+  connect,
+  onLogLine,
+  openMetrics,
+}: HostDeps): ProgramHost {
   const { clock, random } = process;
   return {
     args,
@@ -40,7 +51,7 @@ export function hostOf({ process, args, env, hostName, transport, connect, onLog
     }),
     writeTerminationLog: () => undefined,
     usageText: () => Promise.resolve(''),
-    openMetrics: () => Promise.reject(new Error('no story scrapes metrics')),
+    openMetrics: openMetrics ?? (() => Promise.reject(new Error('no story scrapes metrics'))),
     connectApi: async ({ program, qps, burst, log }) => {
       const clientWith: Awaited<ReturnType<ProgramHost['connectApi']>>['clientWith'] = ({
         logger,

@@ -50,6 +50,7 @@ export function argsOf(names: readonly ProgramName[], shape: Shape, onNode?: num
   return [
     ...(names[0] === 'snapshot-controller' ? [] : ['--csi-address=/csi/csi.sock']),
     ...(shape.logs ? ['--v=10'] : []),
+    ...limitsOf(names, shape),
     ...(isOurs ? [`--provisioning-protection=${shape.protection}`] : []),
     ...(names.length > 1 ? [`--controllers=${names.map((name) => name.replace('csi-', '')).join(',')}`] : []),
     ...(onNode === undefined
@@ -60,6 +61,23 @@ export function argsOf(names: readonly ProgramName[], shape: Shape, onNode?: num
           '--node-deployment-base-delay=2s',
           '--node-deployment-max-delay=10s',
         ]),
+  ];
+}
+
+const limits: Readonly<Record<'tight' | 'wide', readonly [workers: number, qps: number, burst: number]>> = {
+  tight: [1, 3, 3],
+  wide: [100, 1_000, 1_000],
+};
+
+function limitsOf(names: readonly ProgramName[], shape: Shape): readonly string[] {
+  if (shape.limits === 'default') return [];
+  const [workers, qps, burst] = limits[shape.limits];
+  const hasThreads = names.some((name) => name !== 'csi-resizer');
+  return [
+    `--kube-api-qps=${qps}`,
+    `--kube-api-burst=${burst}`,
+    ...(hasThreads ? [`--worker-threads=${workers}`] : []),
+    ...(names.includes('csi-resizer') ? [`--workers=${workers}`] : []),
   ];
 }
 

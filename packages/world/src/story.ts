@@ -33,6 +33,8 @@ export interface Shape {
   readonly oldKubelet: boolean;
   /** Data, objects or finalizers are lost on purpose. Then nothing is promised but that what is deleted goes, and that no process ends. */
   readonly damage: boolean;
+  /** Workers and requests per second: `tight` makes queues long, `wide` is what a large cluster needs. */
+  readonly limits: 'default' | 'tight' | 'wide';
   /** Every log line is written and read, which is slow. */
   readonly logs: boolean;
 }
@@ -66,6 +68,7 @@ function drawShape(dice: Dice): Shape {
     secondDriver: dice.chance(1 / 3),
     oldKubelet: dice.chance(0.2),
     damage: dice.chance(0.12),
+    limits: dice.pick(['default', 'default', 'default', 'tight', 'wide'] as const),
     logs: dice.chance(0.08),
   };
 }

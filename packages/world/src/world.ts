@@ -12,7 +12,7 @@ import {
 } from '@csi-sidecars/runtime/testing';
 import { type NodeDriver, type NodeOptions, paperDriver, type Sim, startSim } from '@csi-sidecars/sim';
 import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
-import { startInstallation, type Installation } from './installation.ts';
+import { startInstallation, type Installation, type MoreOfPrograms } from './installation.ts';
 import { createNetwork, type Network } from './network.ts';
 import { type DriverActor, startDrivers } from './driver.ts';
 import { driverName, nodeIdOf, nodeName } from './names.ts';
@@ -46,7 +46,7 @@ export interface WorldRecord {
   readonly overwritten: Set<string>;
 }
 
-export function createWorld(story: Story): World {
+export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
   const { seed, shape } = story;
   const schedule = createSchedule({ seed });
   const draw = drawFrom(seed);
@@ -93,6 +93,7 @@ export function createWorld(story: Story): World {
     drivers,
     draw,
     shape,
+    more,
   });
   return {
     story,
