@@ -12,6 +12,7 @@ import {
   type Resource,
   secrets,
   storageClasses,
+  volumeAttachments,
 } from '@csi-sidecars/runtime';
 import {
   snapshotAnnotations,
@@ -85,10 +86,13 @@ export const adminKinds: Kinds = {
     isDamage: true,
     draw: (dice) => ({ kind: dice.pick([0, 1, 3]), object: dice.below(10) }),
     act: (world, args) => {
-      // Not of snapshots: who does that has to look after content and claim, too.
+      // Not of snapshots: who does that has to look after content and claim, too. Nor of what is attached: its detach has no handle then.
       const resource = touched[args.kind]! as Resource;
       const object = anyOf(world, resource, args.object);
-      if (object?.metadata?.deletionTimestamp === undefined) return;
+      const attached = world.sim.server.objects
+        .list(volumeAttachments)
+        .map(({ spec }) => spec.source.persistentVolumeName);
+      if (object?.metadata?.deletionTimestamp === undefined || attached.includes(object.metadata.name)) return;
       const body = { metadata: { finalizers: null } };
       void tried(world.client.patch({ resource, ref: refOf(object) }, { type: 'merge', body }));
     },

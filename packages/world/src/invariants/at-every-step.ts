@@ -7,7 +7,7 @@
  * - `in-use`: nothing is deleted or detached that the API, or a node, says is in use.
  * - `intent`: a call is made only after the API shows that it will be.
  * - `protected`: what is attached has a VolumeAttachment and a PersistentVolume that cannot go.
- * - `shown`: an attachment shows that it is attached as long as it is.
+ * - `shown`: an attachment shows that it is attached as long as it is, and no new error once it is detached.
  * - `one-call`: a process has one call in flight for each volume and snapshot.
  */
 import {
@@ -63,6 +63,8 @@ export function createStepChecks(stage: Stage): StepChecks {
   const orphaned = new Set<string>();
   const retained = new Set<string>();
   const attachedOnce = new Set<string>();
+  /** The error that a detached attachment shows, by UID. */
+  const detached = new Map<string, string>();
   let seen = '';
 
   const breach = (text: string): void => void breaches.add(text);
@@ -149,6 +151,13 @@ export function createStepChecks(stage: Stage): StepChecks {
       if (status?.attached === true && status.attachError !== undefined) {
         breach(`shown: attachment ${metadata?.name} is attached and shows that it cannot be`);
       }
+      const error = JSON.stringify(status?.detachError ?? null);
+      const isDetached =
+        metadata?.deletionTimestamp !== undefined && status?.attached !== true && !isHeld({ metadata });
+      if (error !== 'null' && error !== (detached.get(uid) ?? error)) {
+        breach(`shown: attachment ${metadata?.name} is detached and gets an error`);
+      }
+      if (isDetached) detached.set(uid, error);
       const handle = objects.get(persistentVolumes, { name: spec.source.persistentVolumeName ?? '' })?.spec?.csi;
       const stored = driver.volumes().find(({ id }) => id === handle?.volumeHandle);
       const isOnNode = stored?.attachments.some(({ nodeId }) => nodeId === nodeIdOf(spec.nodeName)) === true;
