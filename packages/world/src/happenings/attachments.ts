@@ -201,7 +201,7 @@ export const attachmentKinds: Kinds = {
   }),
   /** A request was sent to a server which does not know the object yet. */
   attachmentsAreNotFound: kind({
-    weight: 2,
+    weight: 3,
     draw: (dice) => ({
       claim: dice.below(claims),
       work: dice.pick(['createPod', 'deletePod']),
