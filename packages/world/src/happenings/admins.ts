@@ -42,6 +42,18 @@ function vanish(
   }, ms);
 }
 
+/** An attachment whose PersistentVolume is in no backup cannot be detached any more, and says so. An administrator lets it go. */
+function releaseForgotten(world: World, looks = 30): void {
+  const { objects } = world.sim.server;
+  for (const { metadata, spec } of objects.list(volumeAttachments)) {
+    const isKnown = objects.get(persistentVolumes, { name: spec.source.persistentVolumeName ?? '' }) !== undefined;
+    if (metadata?.deletionTimestamp === undefined || isKnown) continue;
+    const target = { resource: volumeAttachments, ref: { name: metadata.name ?? '' } };
+    void tried(world.client.patch(target, { type: 'merge', body: { metadata: { finalizers: null } } }));
+  }
+  if (looks > 0) world.users.post(() => releaseForgotten(world, looks - 1), 30_000);
+}
+
 const touched = [persistentVolumeClaims, persistentVolumes, volumeSnapshots, volumeSnapshotContents] as const;
 
 /** One of the objects there are. */
@@ -218,6 +230,7 @@ export const adminKinds: Kinds = {
       world.users.post(() => {
         world.timeLine.note('*', 'the backup is restored');
         restore();
+        world.users.post(() => releaseForgotten(world), 30_000);
       }, afterMs);
     },
   }),

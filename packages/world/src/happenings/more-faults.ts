@@ -103,6 +103,8 @@ export const moreFaultKinds: Kinds = {
   /** A leader cannot reach its lease, and everything else works; users go on while the next one leads. */
   leaseIsOutOfReach: kind({
     weight: 4,
+    // The next leader needs time to take over and to work.
+    when: 'early',
     draw: (dice) => ({ lease: dice.below(20), claim: dice.below(8), ms: dice.pick([8_000, 45_000, 90_000]) }),
     act: (world, { lease, claim, ms }) => {
       const all = world.sim.server.objects
