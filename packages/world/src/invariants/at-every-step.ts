@@ -7,7 +7,7 @@
  * - `in-use`: nothing is deleted or detached that the API, or a node, says is in use.
  * - `intent`: a call is made only after the API shows that it will be.
  * - `protected`: what is attached has a VolumeAttachment and a PersistentVolume that cannot go.
- * - `shown`: an attachment shows that it is attached as long as it is, and no new error once it is detached.
+ * - `shown`: an attachment shows that it is attached as long as it is.
  * - `one-call`: a process has one call in flight for each volume and snapshot.
  */
 import {
