@@ -44,6 +44,15 @@ describe('forced attachments', () => {
     expect(createAttachmentRuns().isForced({ ...va, metadata })).toBe(false);
   });
 
+  it('given a forced attachment, when its status is another one, then it is not forced; when it is gone, then nothing is left', () => {
+    const runs = createAttachmentRuns();
+    runs.force(va);
+    const changed = anAttachment({ status: { attached: true } });
+    expect(runs.isForced(changed)).toBe(false);
+    runs.forget(changed);
+    expect(runs.isForced(va)).toBe(false);
+  });
+
   it('given a forced object, when it is gone, then another object of the same name is not forced', () => {
     const runs = createAttachmentRuns();
     runs.force(va);

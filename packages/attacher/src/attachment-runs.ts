@@ -4,12 +4,13 @@
  *
  * - The comparison forces attachments whose status the driver contradicts: their next run ignores the status. After a forced run that
  *   fails the attachment stays forced, so that its retry calls the driver too. A successful run ends the force, and so does the end of
- *   the object: a later object of the same name is not forced.
+ *   the object: a later object of the same name is not forced. Nor is one whose status has changed since: a late write of the process
+ *   before may have made it what the driver says.
  * - The comparison needs to know for which attachments the attach loop has called the driver meanwhile, because the list may be older
  *   than those calls. A call counts until its run ends, because only then its result is in the status.
  */
 import type { Outcome, VolumeAttachment, WakeSource } from '@csi-sidecars/runtime';
-import { type AttachmentKey, attachmentKey } from './attachment.ts';
+import { type AttachmentKey, attachmentKey, isAttached } from './attachment.ts';
 
 export interface AttachmentRuns {
   /** Called by the attach loop. True if the run has to call the driver whatever the status shows. */
@@ -35,18 +36,21 @@ export interface WatchedCalls extends Disposable {
 }
 
 export function createAttachmentRuns(): AttachmentRuns {
-  /** The UIDs of the forced attachments. */
-  const forced = new Map<AttachmentKey, string | undefined>();
+  /** As they were when they were compared. */
+  const forced = new Map<AttachmentKey, VolumeAttachment>();
   /** The attachments whose current run has called the driver. */
   const calling = new Set<AttachmentKey>();
   const watches = new Set<Set<AttachmentKey>>();
   const wakes: ((key: AttachmentKey) => void)[] = [];
-  const isForced = (attachment: VolumeAttachment): boolean => {
-    const key = attachmentKey(attachment);
-    return forced.has(key) && forced.get(key) === attachment.metadata?.uid;
+  const compared = (attachment: VolumeAttachment): VolumeAttachment | undefined => {
+    const known = forced.get(attachmentKey(attachment));
+    return known?.metadata?.uid === attachment.metadata?.uid ? known : undefined;
   };
   return {
-    isForced,
+    isForced(attachment) {
+      const known = compared(attachment);
+      return known !== undefined && isAttached(known) === isAttached(attachment);
+    },
     noteCall(key) {
       calling.add(key);
       for (const seen of watches) seen.add(key);
@@ -56,14 +60,14 @@ export function createAttachmentRuns(): AttachmentRuns {
       calling.delete(key);
     },
     forget(attachment) {
-      if (isForced(attachment)) forced.delete(attachmentKey(attachment));
+      if (compared(attachment) !== undefined) forced.delete(attachmentKey(attachment));
     },
     onForced: (wake) => {
       wakes.push(wake);
     },
     force(attachment) {
       const key = attachmentKey(attachment);
-      forced.set(key, attachment.metadata?.uid);
+      forced.set(key, attachment);
       for (const wake of wakes) wake(key);
     },
     unforce: (attachment) => void forced.delete(attachmentKey(attachment)),

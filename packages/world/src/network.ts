@@ -19,6 +19,10 @@ export interface FaultWindow {
   /** How likely a request meets it. */
   readonly chance: number;
   readonly fault: Fault;
+  /** How many requests meet it. By default all. */
+  readonly times?: number;
+  /** What happens to the process together with it. */
+  readonly onStrike?: (process: ScheduledProcess) => void;
 }
 
 export interface LagWindow {
@@ -56,7 +60,7 @@ export interface NetworkDeps {
 }
 
 export function createNetwork({ server, transport, draw, onRequest }: NetworkDeps): Network {
-  let faults: (FaultWindow & { struck: number })[] = [];
+  let faults: (FaultWindow & { asked: number; struck: number })[] = [];
   let lags: LagWindow[] = [];
   let aged: AgedWindow[] = [];
   let over = false;
@@ -70,10 +74,14 @@ export function createNetwork({ server, transport, draw, onRequest }: NetworkDep
     return roll < 0.98 ? Math.floor(roll * 12) : Math.floor((roll - 0.98) * 40_000);
   }
 
-  function faultFor(name: string, target: FaultTarget): Fault | undefined {
+  function faultFor(process: ScheduledProcess, target: FaultTarget): Fault | undefined {
     for (const window of faults) {
-      if (window.untilMs < now() || !name.startsWith(window.who) || !isMeant(window.what, target)) continue;
-      if (draw(`${window.what} ${window.untilMs}`, window.struck++) < window.chance) return window.fault;
+      const { untilMs, who, what, chance, fault, times = Infinity, onStrike } = window;
+      if (untilMs < now() || !process.name.startsWith(who) || !isMeant(what, target)) continue;
+      if (window.struck === times || draw(`${what} ${untilMs}`, window.asked++) >= chance) continue;
+      window.struck += 1;
+      onStrike?.(process);
+      return fault;
     }
     return undefined;
   }
@@ -83,7 +91,7 @@ export function createNetwork({ server, transport, draw, onRequest }: NetworkDep
   }
 
   return {
-    open: (window) => void (over || faults.push({ ...window, struck: 0 })),
+    open: (window) => void (over || faults.push({ ...window, asked: 0, struck: 0 })),
     lag: (window) => void (over || lags.push(window)),
     age: (window) => void (over || aged.push(window)),
     isOver: () => over,
@@ -97,7 +105,7 @@ export function createNetwork({ server, transport, draw, onRequest }: NetworkDep
       const decide = (target: FaultTarget): Fault | undefined => {
         const isStream = aged.length > 0 && target.request.path.includes('sendInitialEvents=true');
         const isRefused = isStream && agedFor(process.name) !== undefined;
-        const fault = isRefused ? noStreams : faults.length === 0 ? undefined : faultFor(process.name, target);
+        const fault = isRefused ? noStreams : faults.length === 0 ? undefined : faultFor(process, target);
         onRequest(process, target, fault);
         return fault;
       };

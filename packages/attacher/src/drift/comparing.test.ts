@@ -121,6 +121,24 @@ describe('the comparison with the driver', () => {
     await p.stop();
   });
 
+  it('[attacher#R4] given a late write of the process before makes the status what the driver says, when the forced publish fails, then no error is written, and the driver is not called again', async () => {
+    const p = await comparing([aVolume(), aCsiNode()], {
+      settings: { retryIntervalStartMs: 100_000, retryIntervalMaxMs: 100_000 },
+    });
+    const method = 'ControllerPublishVolume';
+    p.driver.faults.add({ method, at: 'after', action: { kind: 'fail', code: 'DeadlineExceeded' } });
+    p.driver.faults.add({ method, at: 'before', skip: 1, action: { kind: 'delay', ms: 40_000 } });
+    p.driver.forgetCalls();
+    p.server.seed(anAttachment());
+    await p.clock.advance(62_000);
+    p.change('va1', (attachment) => ({ ...attachment, status: { attached: true } }));
+    await p.clock.advance(300_000);
+    expect(p.attachment()?.status).toEqual({ attached: true });
+    const timedOut = `${publish} DeadlineExceeded`;
+    expect(p.calls().filter((call) => call !== list)).toEqual([timedOut, timedOut]);
+    await p.stop();
+  });
+
   it('[attacher#127] given a volume that is attached and later detached while the driver lists slowly, then each call is made once', async () => {
     const p = await comparing([aVolume(), aCsiNode()]);
     p.driver.faults.add({ method: 'ListVolumes', at: 'after', action: { kind: 'delay', ms: 5_000 } });

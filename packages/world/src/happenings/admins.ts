@@ -12,6 +12,7 @@ import {
   type Resource,
   secrets,
   storageClasses,
+  volumeAttachments,
 } from '@csi-sidecars/runtime';
 import {
   snapshotAnnotations,
@@ -39,6 +40,18 @@ function vanish(
   world.users.post(() => {
     if (objects.get(resource, ref) === undefined) seed(known);
   }, ms);
+}
+
+/** An attachment whose PersistentVolume is in no backup cannot be detached any more, and says so. An administrator lets it go. */
+function releaseForgotten(world: World, looks = 30): void {
+  const { objects } = world.sim.server;
+  for (const { metadata, spec } of objects.list(volumeAttachments)) {
+    const isKnown = objects.get(persistentVolumes, { name: spec.source.persistentVolumeName ?? '' }) !== undefined;
+    if (metadata?.deletionTimestamp === undefined || isKnown) continue;
+    const target = { resource: volumeAttachments, ref: { name: metadata.name ?? '' } };
+    void tried(world.client.patch(target, { type: 'merge', body: { metadata: { finalizers: null } } }));
+  }
+  if (looks > 0) world.users.post(() => releaseForgotten(world, looks - 1), 30_000);
 }
 
 const touched = [persistentVolumeClaims, persistentVolumes, volumeSnapshots, volumeSnapshotContents] as const;
@@ -85,10 +98,13 @@ export const adminKinds: Kinds = {
     isDamage: true,
     draw: (dice) => ({ kind: dice.pick([0, 1, 3]), object: dice.below(10) }),
     act: (world, args) => {
-      // Not of snapshots: who does that has to look after content and claim, too.
+      // Not of snapshots: who does that has to look after content and claim, too. Nor of what is attached: its detach has no handle then.
       const resource = touched[args.kind]! as Resource;
       const object = anyOf(world, resource, args.object);
-      if (object?.metadata?.deletionTimestamp === undefined) return;
+      const attached = world.sim.server.objects
+        .list(volumeAttachments)
+        .map(({ spec }) => spec.source.persistentVolumeName);
+      if (object?.metadata?.deletionTimestamp === undefined || attached.includes(object.metadata.name)) return;
       const body = { metadata: { finalizers: null } };
       void tried(world.client.patch({ resource, ref: refOf(object) }, { type: 'merge', body }));
     },
@@ -214,6 +230,7 @@ export const adminKinds: Kinds = {
       world.users.post(() => {
         world.timeLine.note('*', 'the backup is restored');
         restore();
+        world.users.post(() => releaseForgotten(world), 30_000);
       }, afterMs);
     },
   }),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { adminKinds } from './admins.ts';
+import { attachmentKinds } from './attachments.ts';
 import { faultKinds } from './faults.ts';
 import type { HappeningKind } from './kind.ts';
 import { moreFaultKinds } from './more-faults.ts';
@@ -14,6 +15,7 @@ const byName: Readonly<Record<string, HappeningKind>> = {
   ...faultKinds,
   ...moreUserKinds,
   ...moreFaultKinds,
+  ...attachmentKinds,
 };
 
 export const kinds: readonly (HappeningKind & { readonly name: string })[] = Object.entries(byName).map(

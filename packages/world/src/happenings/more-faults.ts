@@ -2,6 +2,7 @@
 /** Faults that need two things at once: a lost answer and a slow watch, a process that starts and a server whose cache is behind. */
 import {
   csiNodes,
+  leases,
   nodes,
   persistentVolumeClaims,
   persistentVolumes,
@@ -10,9 +11,10 @@ import {
   volumeAttachments,
 } from '@csi-sidecars/runtime';
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
+import { leaseNamespace } from '../names.ts';
 import type { World } from '../world.ts';
-import { containerOf } from './faults.ts';
 import { kind, type Kinds } from './kind.ts';
+import { doLater, doNow } from './more-users.ts';
 
 const programs = ['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter', 'snapshot-controller'];
 const cached: readonly Resource[] = [
@@ -26,15 +28,18 @@ const cached: readonly Resource[] = [
 ];
 
 /** The programs of a driver may be one process. */
-function podOf({ story }: World, program: string): string {
+export function podOf({ story }: World, program: string): string {
   return story.shape.deployment === 'combined' && program.startsWith('csi-') ? 'csi-sidecars' : program;
 }
 
 /** The lists of this moment, by plural. */
-function listsOf({ sim: { server } }: World): ReadonlyMap<string, Uint8Array> {
+export function listsOf(
+  { sim: { server } }: World,
+  kinds: readonly Resource[] = cached,
+): ReadonlyMap<string, Uint8Array> {
   const resourceVersion = String(server.revision());
   return new Map(
-    cached.map((resource) => {
+    kinds.map((resource) => {
       const { group, version, kind: single, plural } = resource;
       const items = server.objects.list(resource);
       const apiVersion = group === '' ? version : `${group}/${version}`;
@@ -95,18 +100,36 @@ export const moreFaultKinds: Kinds = {
       }, ageMs);
     },
   }),
-  /** A leader cannot reach its lease, and everything else works. */
+  /** A leader cannot reach its lease, and everything else works; users go on while the next one leads. */
   leaseIsOutOfReach: kind({
     weight: 4,
-    draw: (dice) => ({ container: dice.below(20), ms: dice.pick([8_000, 45_000, 90_000]) }),
-    act: (world, { container, ms }) => {
+    // The next leader needs time to take over and to work.
+    when: 'early',
+    draw: (dice) => ({ lease: dice.below(20), claim: dice.below(8), ms: dice.pick([8_000, 45_000, 90_000]) }),
+    act: (world, { lease, claim, ms }) => {
+      const all = world.sim.server.objects
+        .list(leases)
+        .filter(({ metadata }) => metadata?.namespace === leaseNamespace);
+      const [who = ''] = all[lease % Math.max(all.length, 1)]?.spec?.holderIdentity?.split('_') ?? [];
+      if (who === '') return;
       world.network.open({
         untilMs: world.schedule.elapsedMs + ms,
-        who: containerOf(world, container)?.name ?? '',
+        who,
         what: '* leases',
         chance: 1,
         fault: { kind: 'break', point: 'before', failure: 'timeout' },
       });
+      doNow(world, 'createClaim', { claim, class: 'fast', attributes: '' });
+      // The lease is taken over after 15 to 20 seconds.
+      for (const afterMs of [22_000, 38_000]) {
+        doLater(world, [afterMs, 'createSnapshot'], { snapshot: claim % 5, claim, class: '' });
+        doLater(world, [afterMs, 'createPod'], { claim, pod: 0 });
+        doLater(world, [afterMs, 'growClaim'], { claim, gib: Math.ceil(afterMs / 10_000) });
+        doLater(world, [afterMs, 'createClaim'], { claim: (claim + 1) % 8, class: 'fast', attributes: '' });
+        doLater(world, [afterMs + 8_000, 'deleteClaim'], { claim: (claim + 1) % 8 });
+        doLater(world, [afterMs + 8_000, 'deletePod'], { claim, pod: 0 });
+        doLater(world, [afterMs + 8_000, 'deleteSnapshot'], { snapshot: claim % 5 });
+      }
     },
   }),
   /** An overloaded server, or a proxy before it, asks for a pause that is far too long. */
@@ -124,22 +147,6 @@ export const moreFaultKinds: Kinds = {
         fault: { kind: 'status', point: 'before', code: 429, reason: 'TooManyRequests', retryAfter: '86400' },
       });
       world.sim.server.endWatches('broken');
-    },
-  }),
-  /** A request that was sent to a server which does not know the object yet. */
-  attachmentsAreNotFound: kind({
-    weight: 2,
-    draw: (dice) => ({ chance: dice.pick([0.5, 1]), ms: dice.pick([500, 5_000]) }),
-    act: (world, { chance, ms }) => {
-      for (const what of ['patch volumeattachments', 'patch volumeattachments/status']) {
-        world.network.open({
-          untilMs: world.schedule.elapsedMs + ms,
-          who: podOf(world, 'csi-attacher'),
-          what,
-          chance,
-          fault: { kind: 'status', point: 'before', code: 404, reason: 'NotFound' },
-        });
-      }
     },
   }),
 };

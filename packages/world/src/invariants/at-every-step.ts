@@ -63,6 +63,8 @@ export function createStepChecks(stage: Stage): StepChecks {
   const orphaned = new Set<string>();
   const retained = new Set<string>();
   const attachedOnce = new Set<string>();
+  /** The error that a detached attachment shows, by UID. */
+  const detached = new Map<string, string>();
   let seen = '';
 
   const breach = (text: string): void => void breaches.add(text);
@@ -109,7 +111,10 @@ export function createStepChecks(stage: Stage): StepChecks {
       const claimRef = volumeOf(handle)?.spec?.claimRef;
       const claim = objects.get(persistentVolumeClaims, { namespace: claimRef?.namespace, name: claimRef?.name ?? '' });
       const status = claim?.status?.allocatedResourceStatuses?.['storage'];
-      if (status === undefined) breach('intent: ControllerExpandVolume for a claim whose status does not say so');
+      // One that was being deleted may go in between.
+      const isThere = claim !== undefined && claim.metadata?.uid === claimRef?.uid;
+      if (isThere && status === undefined)
+        breach('intent: ControllerExpandVolume for a claim whose status does not say so');
     },
     CreateSnapshot({ name }) {
       const content = ownContents().find(({ spec }) => `snapshot-${spec?.volumeSnapshotRef?.uid}` === name);
@@ -149,6 +154,13 @@ export function createStepChecks(stage: Stage): StepChecks {
       if (status?.attached === true && status.attachError !== undefined) {
         breach(`shown: attachment ${metadata?.name} is attached and shows that it cannot be`);
       }
+      const error = JSON.stringify(status?.detachError ?? null);
+      const isDetached =
+        metadata?.deletionTimestamp !== undefined && status?.attached !== true && !isHeld({ metadata });
+      if (error !== 'null' && error !== (detached.get(uid) ?? error)) {
+        breach(`shown: attachment ${metadata?.name} is detached and gets an error`);
+      }
+      if (isDetached) detached.set(uid, error);
       const handle = objects.get(persistentVolumes, { name: spec.source.persistentVolumeName ?? '' })?.spec?.csi;
       const stored = driver.volumes().find(({ id }) => id === handle?.volumeHandle);
       const isOnNode = stored?.attachments.some(({ nodeId }) => nodeId === nodeIdOf(spec.nodeName)) === true;

@@ -8,7 +8,7 @@
  * - `one-leader`: a process whose lease another one has taken stops calling within 10 seconds.
  * - `work-first`: a lease is released when nothing is in flight any more.
  */
-import { leases, persistentVolumes } from '@csi-sidecars/runtime';
+import { leases, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
 import type { DriverModel } from '@csi-sidecars/test-driver';
 import { volumeSnapshotContents } from '@csi-sidecars/volume';
@@ -64,6 +64,8 @@ export function withMoreChecks(
   let term = '';
   const inFlight = new Map<string, Set<string>>();
   const denied = new Set<string>();
+  /** Answers to CreateVolume since its claim is leaving, by the name of the volume. */
+  const leaving = new Map<string, number>();
   const wasOpen = new Set<string>();
   let seen = -1;
 
@@ -82,6 +84,15 @@ export function withMoreChecks(
     deposed.set(key, sinceMs);
     if (nowMs() - sinceMs > graceMs)
       checks.breach(`one-leader: ${process} calls ${method} under the lease of ${holder}`);
+  }
+
+  /** P6 of the provisioner's page: the call of a claim that is leaving ends with a final code once three answers came. */
+  function noteVolume(name: string, code: string): void {
+    const claim = objects.list(persistentVolumeClaims).find(({ metadata }) => name === `pvc-${metadata?.uid}`);
+    const answers = (leaving.get(name) ?? 0) + 1;
+    if (claim !== undefined && claim.metadata?.deletionTimestamp === undefined) return;
+    leaving.set(name, answers);
+    if (answers >= 3 && code !== 'OK' && !open.has(code)) denied.add(name);
   }
 
   function lookAtReleases(): void {
@@ -154,6 +165,7 @@ export function withMoreChecks(
       const { name, volume_id: handle } = request as Request;
       if (method === 'DeleteVolume' && code === 'OK') deleted.add(String(handle));
       if (method === 'CreateSnapshot') noteSnapshot(String(name), code);
+      if (method === 'CreateVolume') noteVolume(String(name), code);
       if (method !== 'ControllerExpandVolume' || open.has(code)) return;
       sizes.delete(String((request as Request)['volume_id']));
     },

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What happens to attachments and PersistentVolumes at a certain point of their lives. */
+import {
+  addedFinalizer,
+  persistentVolumes,
+  removedFinalizer,
+  type VolumeAttachment,
+  volumeAttachments,
+} from '@csi-sidecars/runtime';
+import type { Fault } from '@csi-sidecars/runtime/testing';
+import type { World } from '../world.ts';
+import { refOf } from './admins.ts';
+import { kind, type Kinds } from './kind.ts';
+import { listsOf, podOf } from './more-faults.ts';
+import { claims, doNow, meet, withClaim } from './more-users.ts';
+import { isAttached, isDeleting, isMarked, onceAttachment, onceVolume } from './once.ts';
+import { tried } from './users.ts';
+
+const hold = 'example.com/hold';
+
+const lost: Readonly<Record<string, Fault>> = {
+  reset: { kind: 'break', point: 'after', failure: 'reset' },
+  timeout: { kind: 'status', point: 'after', code: 504, reason: 'Timeout' },
+};
+
+interface DeadConnection {
+  readonly what: string;
+  readonly how: string;
+  readonly lagMs: number;
+}
+
+/** The connection of a process to the API server goes dead during a write: neither its answer arrives, nor for a while what is watched. */
+function connectionGoesDead(world: World, program: string, { what, how, lagMs }: DeadConnection): void {
+  const { schedule, network } = world;
+  network.open({
+    untilMs: schedule.elapsedMs + 20_000,
+    who: podOf(world, program),
+    what,
+    chance: 1,
+    times: 1,
+    fault: lost[how]!,
+    onStrike: ({ name }) => network.lag({ untilMs: schedule.elapsedMs + lagMs, who: name, resource: '', ms: lagMs }),
+  });
+}
+
+/** The attacher starts again, and its first list of attachments is an old one. */
+function startBehind(world: World, lists: ReadonlyMap<string, Uint8Array>, lagMs: number): void {
+  const { schedule, network, installation, timeLine } = world;
+  const who = podOf(world, 'csi-attacher');
+  // The next leader begins only when the lease has expired.
+  const untilMs = schedule.elapsedMs + 40_000;
+  timeLine.note('*', `${who} starts again with an old list of attachments`);
+  network.age({ untilMs, who, lists });
+  network.lag({ untilMs, who, resource: 'volumeattachments', ms: lagMs });
+  for (const { name, process } of installation.containers) {
+    if (name.startsWith(who)) process()?.kill('crash');
+  }
+}
+
+interface Behind {
+  readonly claim: number;
+  readonly shown: string;
+  readonly lagMs: number;
+}
+
+/** The list shows an attachment that is being made or is leaving, and its successor has its name by then if it is on the same node. */
+function startWithPredecessor(world: World, { claim, shown, lagMs }: Behind): void {
+  const isOne = (it: VolumeAttachment): boolean => isMarked(it) && (shown === 'attaching' || isAttached(it));
+  onceAttachment(world, { claim, is: isOne }, ({ metadata }) => {
+    const attaching = listsOf(world, [volumeAttachments]);
+    if (shown === 'detaching') meet(world, 'ControllerUnpublishVolume', 'slow');
+    doNow(world, 'deletePod', { claim, pod: 0 });
+    onceAttachment(world, { claim, is: isDeleting }, () => {
+      const lists = shown === 'attaching' ? attaching : listsOf(world, [volumeAttachments]);
+      doNow(world, 'createPod', { claim, pod: 1 });
+      const isNext = (it: VolumeAttachment): boolean => it.metadata?.uid !== metadata?.uid && isAttached(it);
+      onceAttachment(world, { claim, is: isNext }, () => startBehind(world, lists, lagMs));
+    });
+  });
+}
+
+const works: Readonly<Record<string, string>> = {
+  createPod: 'csi-attacher',
+  deletePod: 'csi-attacher',
+  deleteClaim: 'csi-provisioner',
+  growClaim: 'csi-resizer',
+  createSnapshot: 'snapshot-controller',
+};
+
+export const attachmentKinds: Kinds = {
+  attacherStartsBehind: kind({
+    weight: 4,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      shown: dice.pick(['nothing', 'attaching', 'detaching']),
+      lagMs: dice.pick([5_000, 15_000]),
+    }),
+    act: (world, args) =>
+      withClaim(world, args.claim, () => {
+        const { claim, shown, lagMs } = args;
+        const before = listsOf(world, [volumeAttachments]);
+        if (shown === 'attaching') meet(world, 'ControllerPublishVolume', 'slow');
+        doNow(world, 'createPod', { claim, pod: 0 });
+        if (shown !== 'nothing') return startWithPredecessor(world, args);
+        onceAttachment(world, { claim, is: isAttached }, ({ spec }) => {
+          // An administrator has given the volume up, which goes with its claim.
+          const ref = { name: spec.source.persistentVolumeName ?? '' };
+          void tried(world.client.delete(persistentVolumes, ref));
+          startBehind(world, before, lagMs);
+        });
+      }),
+  }),
+  /** A tool of others keeps an attachment for a while: the attacher has to write its end. */
+  attachmentIsHeld: kind({
+    weight: 2,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      how: dice.pick(['reset', 'timeout']),
+      lagMs: dice.pick([0, 5_000]),
+      ms: dice.pick([5_000, 40_000]),
+    }),
+    act: (world, { claim, how, lagMs, ms }) => {
+      withClaim(world, claim, () => {
+        doNow(world, 'createPod', { claim, pod: 0 });
+        onceAttachment(world, { claim, is: isAttached }, (attachment) => {
+          const target = { resource: volumeAttachments, ref: refOf(attachment) };
+          const write = (metadata: object): Promise<unknown> =>
+            world.client.patch(target, { type: 'strategic', body: { metadata } });
+          void tried(write(addedFinalizer(attachment, hold)));
+          doNow(world, 'deletePod', { claim, pod: 0 });
+          onceAttachment(world, { claim, is: isDeleting }, () =>
+            connectionGoesDead(world, 'csi-attacher', { what: 'patch volumeattachments/status', how, lagMs }),
+          );
+          world.users.post(() => void tried(write(removedFinalizer(attachment, hold))), ms);
+        });
+      });
+    },
+  }),
+  /** A write waits in a queue of the server while its process dies and the next one begins. */
+  writeArrivesLate: kind({
+    weight: 4,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      what: dice.pick(['volumeattachments/status', 'volumeattachments/status', 'volumeattachments']),
+      trouble: dice.pick(['timesOut', 'timesOut', 'openBefore', 'none']),
+      ms: dice.pick([18_000, 22_000, 26_000, 30_000]),
+    }),
+    act: (world, { claim, what, trouble, ms }) => {
+      withClaim(world, claim, () => {
+        world.network.open({
+          untilMs: world.schedule.elapsedMs + 10_000,
+          who: podOf(world, 'csi-attacher'),
+          what: `patch ${what}`,
+          chance: 1,
+          times: 1,
+          fault: { kind: 'delay', ms },
+          onStrike: (process) => {
+            meet(world, 'ControllerPublishVolume', trouble);
+            process.kill('crash during a write');
+          },
+        });
+        doNow(world, 'createPod', { claim, pod: 0 });
+      });
+    },
+  }),
+  connectionDies: kind({
+    weight: 3,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      work: dice.pick(Object.keys(works)),
+      how: dice.pick(['reset', 'timeout']),
+      lagMs: dice.pick([2_000, 8_000, 25_000]),
+    }),
+    act: (world, { claim, work, how, lagMs }) => {
+      withClaim(world, claim, () => {
+        connectionGoesDead(world, works[work]!, { what: 'patch *', how, lagMs });
+        doNow(world, work, { claim, pod: 0, gib: 3, snapshot: claim % 5, class: '' });
+      });
+    },
+  }),
+  /** An administrator gives up a volume that was retained. */
+  retainedVolumeIsGivenUp: kind({
+    weight: 2,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      how: dice.pick(['reset', 'timeout']),
+      lagMs: dice.pick([0, 5_000, 15_000]),
+    }),
+    act: (world, { claim, how, lagMs }) => {
+      doNow(world, 'createClaim', { claim, class: 'kept', attributes: '' });
+      onceVolume(world, { claim, phase: 'Bound' }, () => {
+        doNow(world, 'deleteClaim', { claim });
+        onceVolume(world, { claim, phase: 'Released' }, (volume) => {
+          if (volume.spec?.persistentVolumeReclaimPolicy !== 'Retain') return;
+          connectionGoesDead(world, 'csi-provisioner', { what: 'delete persistentvolumes', how, lagMs });
+          const body = { spec: { persistentVolumeReclaimPolicy: 'Delete' } };
+          void tried(world.client.patch({ resource: persistentVolumes, ref: refOf(volume) }, { type: 'merge', body }));
+        });
+      });
+    },
+  }),
+  /** A request was sent to a server which does not know the object yet. */
+  attachmentsAreNotFound: kind({
+    weight: 3,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      work: dice.pick(['createPod', 'deletePod']),
+      chance: dice.pick([0.5, 1]),
+      ms: dice.pick([500, 5_000]),
+    }),
+    act: (world, { claim, work, chance, ms }) => {
+      const lose = (): void => {
+        for (const what of ['patch volumeattachments', 'patch volumeattachments/status']) {
+          world.network.open({
+            untilMs: world.schedule.elapsedMs + ms,
+            who: podOf(world, 'csi-attacher'),
+            what,
+            chance,
+            fault: { kind: 'status', point: 'before', code: 404, reason: 'NotFound' },
+          });
+        }
+      };
+      withClaim(world, claim, () => {
+        if (work === 'createPod') lose();
+        doNow(world, 'createPod', { claim, pod: 0 });
+        if (work === 'createPod') return;
+        onceAttachment(world, { claim, is: isAttached }, () => {
+          doNow(world, 'deletePod', { claim, pod: 0 });
+          onceAttachment(world, { claim, is: isDeleting }, lose);
+        });
+      });
+    },
+  }),
+};
