@@ -53,6 +53,15 @@ describe('a transport with faults', () => {
     expect(server.requests.length).toBe(1);
   });
 
+  it('given a request that is performed twice, when created, then the object is stored and the second answer is that it exists', async () => {
+    const { transport, server } = arrange({ kind: 'twice' });
+    expect(await call(transport, secrets, { body: aSecret })).toMatchObject({
+      status: 409,
+      body: { reason: 'AlreadyExists' },
+    });
+    expect(server.requests.map(({ verb }) => verb)).toEqual(['create', 'create']);
+  });
+
   it('given a hanging request, when the caller gives up, then it ends as aborted and the write stands', async () => {
     const { transport, server } = arrange({ kind: 'hang', point: 'after' });
     const caller = new AbortController();

@@ -29,6 +29,8 @@ export type Fault =
     }
   /** No answer until the caller gives up. */
   | { readonly kind: 'hang'; readonly point: FaultPoint }
+  /** The request is performed twice, as by a proxy that repeats it; the caller gets the second answer. */
+  | { readonly kind: 'twice' }
   /** The request reaches the server this much later. */
   | { readonly kind: 'delay'; readonly ms: number }
   /** The answer is held back. Of a watch: each frame. */
@@ -110,6 +112,9 @@ export function withFaults(transport: Transport, options: FaultOptions): Transpo
       case 'hang':
         await afterCommit(target, fault.point);
         return forever(request.signal);
+      case 'twice':
+        await discard(await transport(request));
+        return honest(target);
       case 'delay':
         await clock.sleep(fault.ms, request.signal).catch(abortedBy(request.signal));
         return honest(target);

@@ -131,7 +131,10 @@ export const attachmentKinds: Kinds = {
           onceAttachment(world, { claim, is: isDeleting }, () =>
             connectionGoesDead(world, 'csi-attacher', { what: 'patch volumeattachments/status', how, lagMs }),
           );
-          world.users.post(() => void tried(write(removedFinalizer(attachment, hold))), ms);
+          // Once more: a backup may bring it back.
+          for (const afterMs of [ms, 150_000]) {
+            world.users.post(() => void tried(write(removedFinalizer(attachment, hold))), afterMs);
+          }
         });
       });
     },

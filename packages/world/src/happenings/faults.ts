@@ -57,6 +57,16 @@ const answers: Readonly<Record<string, Fault>> = {
   hangsAfter: { kind: 'hang', point: 'after' },
   slow: { kind: 'delay', ms: 3_000 },
   slower: { kind: 'delay', ms: 20_000 },
+  twice: { kind: 'twice' },
+};
+/** Of lists and watches: `behind` is a server that does not know the version yet. */
+const readAnswers: Readonly<Record<string, Fault>> = {
+  behind: status(504, 'Timeout', '1'),
+  expired: status(410, 'Expired'),
+  throttled: status(429, 'TooManyRequests', '1'),
+  empty: { kind: 'cut', chunks: 0, failure: 'reset' },
+  cutShort: { kind: 'cut', chunks: 1, failure: 'reset' },
+  ended: { kind: 'cut', chunks: 1 },
 };
 
 /** One of the containers there are. */
@@ -88,6 +98,21 @@ export const faultKinds: Kinds = {
         chance: args.chance,
         fault: answers[args.answer]!,
       }),
+  }),
+  readsFail: kind({
+    weight: 5,
+    draw: (dice) => ({
+      who: dice.pick(who),
+      what: `${dice.pick(['list', 'watch'])} ${dice.pick(['*', ...watched.slice(1)])}`,
+      answer: dice.pick(Object.keys(readAnswers)),
+      chance: dice.pick([0.3, 1]),
+      ms: dice.pick([3_000, 10_000, 40_000]),
+      ends: dice.pick(['clean', 'broken', '']),
+    }),
+    act: ({ network, schedule, sim: { server } }, { who: name, what, answer, chance, ms, ends }) => {
+      network.open({ untilMs: schedule.elapsedMs + ms, who: name, what, chance, fault: readAnswers[answer]! });
+      if (ends !== '') server.endWatches(ends as 'clean' | 'broken');
+    },
   }),
   outage: kind({
     weight: 2,
