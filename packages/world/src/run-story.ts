@@ -138,7 +138,7 @@ function deleteRetained(world: World): void {
   deleteAll(world, volumeSnapshotContents, ({ spec }: VolumeSnapshotContent) => spec?.deletionPolicy === 'Retain');
 }
 
-function leftObjects({ sim }: World): readonly string[] {
+function leftObjects({ sim, story, drivers: [main] }: World): readonly string[] {
   const kinds: readonly Resource[] = [
     ...ofUsers,
     persistentVolumes,
@@ -146,8 +146,15 @@ function leftObjects({ sim }: World): readonly string[] {
     volumeSnapshotContents,
     volumeGroupSnapshotContents,
   ];
+  // A backup has no VolumeAttachment for what was attached since, and a person has to detach it.
+  const isHeld = (object: PersistentVolume): boolean =>
+    story.shape.damage &&
+    main.model.volumes().some(({ id, attachments }) => id === object.spec?.csi?.volumeHandle && attachments.length > 0);
   return kinds.flatMap((resource) =>
-    sim.server.objects.list(resource).map(({ metadata }) => `${resource.kind} ${metadata?.name} is left`),
+    sim.server.objects
+      .list(resource)
+      .filter((object) => !isHeld(object))
+      .map(({ metadata }) => `${resource.kind} ${metadata?.name} is left`),
   );
 }
 

@@ -4,6 +4,7 @@ import { faultKinds } from './faults.ts';
 import type { HappeningKind } from './kind.ts';
 import { moreFaultKinds } from './more-faults.ts';
 import { moreUserKinds } from './more-users.ts';
+import { snapshotKinds } from './snapshots.ts';
 import { userKinds } from './users.ts';
 
 export type { HappeningKind } from './kind.ts';
@@ -14,6 +15,7 @@ const byName: Readonly<Record<string, HappeningKind>> = {
   ...faultKinds,
   ...moreUserKinds,
   ...moreFaultKinds,
+  ...snapshotKinds,
 };
 
 export const kinds: readonly (HappeningKind & { readonly name: string })[] = Object.entries(byName).map(

@@ -26,12 +26,12 @@ const cached: readonly Resource[] = [
 ];
 
 /** The programs of a driver may be one process. */
-function podOf({ story }: World, program: string): string {
+export function podOf({ story }: World, program: string): string {
   return story.shape.deployment === 'combined' && program.startsWith('csi-') ? 'csi-sidecars' : program;
 }
 
 /** The lists of this moment, by plural. */
-function listsOf({ sim: { server } }: World): ReadonlyMap<string, Uint8Array> {
+export function listsOf({ sim: { server } }: World): ReadonlyMap<string, Uint8Array> {
   const resourceVersion = String(server.revision());
   return new Map(
     cached.map((resource) => {

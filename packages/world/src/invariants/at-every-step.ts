@@ -20,7 +20,13 @@ import {
 import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
 import type { DriverModel } from '@csi-sidecars/test-driver';
 import { nodeIdOf } from '../names.ts';
-import { snapshotAnnotations, type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
+import {
+  snapshotAnnotations,
+  snapshotFinalizers,
+  type VolumeSnapshotContent,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
 
 export interface StepChecks {
   readonly beforeCall: (process: string, method: string, request: object) => void;
@@ -113,11 +119,26 @@ export function createStepChecks(stage: Stage): StepChecks {
     },
     CreateSnapshot({ name }) {
       const content = ownContents().find(({ spec }) => `snapshot-${spec?.volumeSnapshotRef?.uid}` === name);
-      if (content?.metadata?.annotations?.[snapshotAnnotations.beingCreated] === undefined) {
+      const { annotations, labels } = content?.metadata ?? {};
+      // A writer with an old copy may have removed the annotation.
+      if ({ ...labels, ...annotations }[snapshotAnnotations.beingCreated] === undefined) {
         breach('intent: CreateSnapshot without a content that says so');
       }
+      if (content !== undefined) lookAtSource(content);
     },
   };
+
+  function lookAtSource({ spec }: VolumeSnapshotContent): void {
+    const { namespace, name = '', uid } = spec?.volumeSnapshotRef ?? {};
+    const snapshot = objects.get(volumeSnapshots, { namespace, name });
+    const isWanted = snapshot?.metadata?.uid === uid && snapshot?.metadata?.deletionTimestamp === undefined;
+    if (!isWanted || snapshot?.status?.readyToUse === true) return;
+    const source = snapshot?.spec?.source?.persistentVolumeClaimName ?? '';
+    const claim = objects.get(persistentVolumeClaims, { namespace, name: source });
+    if (claim?.metadata?.finalizers?.includes(snapshotFinalizers.claim) !== true) {
+      breach(`protected: a snapshot is taken of claim ${source}, which may go`);
+    }
+  }
 
   function lookAtVolumes(): void {
     const names = new Set<string>();
@@ -169,9 +190,18 @@ export function createStepChecks(stage: Stage): StepChecks {
       }
     }
     for (const { spec, status } of contents) {
-      if (status?.snapshotHandle !== undefined) {
-        (spec?.deletionPolicy === 'Retain' ? retained : recordedSnapshots).add(status.snapshotHandle);
-      }
+      const { snapshotHandle: handle } = status ?? {};
+      if (handle === undefined) continue;
+      // The policy of its last moment counts.
+      const isKept = spec?.deletionPolicy === 'Retain';
+      (isKept ? retained : recordedSnapshots).add(handle);
+      (isKept ? recordedSnapshots : retained).delete(handle);
+    }
+    const { verb, resource, name = '', code, userAgent } = server.requests.at(-1) ?? {};
+    if (verb !== 'delete' || resource !== volumeSnapshotContents.plural || code !== 200) return;
+    const { deletionPolicy } = objects.get(volumeSnapshotContents, { name })?.spec ?? {};
+    if (deletionPolicy === 'Retain' && userAgent?.startsWith('snapshot-controller') === true) {
+      breach(`in-use: content ${name} is deleted, and is to be retained`);
     }
   }
 

@@ -33,9 +33,14 @@ export interface Answered {
 export interface MoreChecks extends StepChecks {
   /** The driver has answered, whether or not the caller still waits. */
   readonly answered: (answer: Answered) => void;
+  /** The caller has the answer, or has given up. */
+  readonly heard: (answer: Answered) => void;
   /** A controller of the process has lost its Lease, and its memory with it; the process goes on. */
   readonly afterLoss: (process: string) => void;
-  /** Names of snapshots that got a final error after an open call. They may stay: csi-snapshotter takes that for the end of both. */
+  /**
+   * Names of snapshots that got a final error after a call that was open, or whose process had died. They may stay: csi-snapshotter takes
+   * that for the end of both.
+   */
   readonly denied: ReadonlySet<string>;
 }
 
@@ -62,8 +67,11 @@ export function withMoreChecks(
   const deposed = new Map<string, number>();
   const holders = new Map<string, string>();
   const inFlight = new Map<string, Set<string>>();
+  const dead = new Set<string>();
   const denied = new Set<string>();
-  const wasOpen = new Set<string>();
+  /** Names of snapshots with a call whose end is not known, and of those with another one after it. */
+  const asked = new Set<string>();
+  const repeated = new Set<string>();
   let seen = -1;
 
   function holderOf(lease: string): string {
@@ -99,9 +107,10 @@ export function withMoreChecks(
   }
 
   function noteSnapshot(name: string, code: string): void {
-    if (code === 'OK') wasOpen.delete(name);
-    else if (open.has(code)) wasOpen.add(name);
-    else if (wasOpen.has(name)) denied.add(name);
+    if (open.has(code)) return;
+    if (code !== 'OK' && repeated.has(name)) denied.add(name);
+    asked.delete(name);
+    repeated.delete(name);
   }
 
   return {
@@ -114,8 +123,9 @@ export function withMoreChecks(
     beforeCall(process, method, request) {
       checks.beforeCall(process, method, request);
       lookAtLease(process, method);
-      inFlight.set(process, (inFlight.get(process) ?? new Set()).add(callOf(method, request)));
-      const { volume_id: handle = '', capacity_range: range } = request as Request;
+      // What a dead process has sent still arrives.
+      if (!dead.has(process)) inFlight.set(process, (inFlight.get(process) ?? new Set()).add(callOf(method, request)));
+      const { volume_id: handle = '', capacity_range: range, name } = request as Request;
       const id = String(handle);
       if (method === 'DeleteVolume') {
         const volume = driver.volumes().find((each) => each.id === id);
@@ -125,6 +135,7 @@ export function withMoreChecks(
           .some(({ spec }) => spec?.csi?.driver === driverName && spec.csi.volumeHandle === id);
         if (deleted.has(id) && !isKnown) checks.breach('gone: DeleteVolume for a PersistentVolume that is gone');
       }
+      if (method === 'CreateSnapshot') (asked.has(String(name)) ? repeated : asked).add(String(name));
       if (method === 'ControllerExpandVolume') {
         const size = String((range as Request)['required_bytes']);
         const before = sizes.get(id) ?? size;
@@ -132,10 +143,11 @@ export function withMoreChecks(
         if (before !== size) checks.breach(`same-size: ${size} is called while the outcome of ${before} is open`);
       }
     },
+    heard({ method, request, code }) {
+      if (method === 'CreateSnapshot') noteSnapshot(String((request as Request)['name']), code);
+    },
     answered({ method, request, code }) {
-      const { name, volume_id: handle } = request as Request;
-      if (method === 'DeleteVolume' && code === 'OK') deleted.add(String(handle));
-      if (method === 'CreateSnapshot') noteSnapshot(String(name), code);
+      if (method === 'DeleteVolume' && code === 'OK') deleted.add(String((request as Request)['volume_id']));
       if (method !== 'ControllerExpandVolume' || open.has(code)) return;
       sizes.delete(String((request as Request)['volume_id']));
     },
@@ -145,6 +157,7 @@ export function withMoreChecks(
     },
     afterDeath(process) {
       checks.afterDeath(process);
+      dead.add(process);
       inFlight.delete(process);
     },
     look() {

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What meets a snapshot in the moments in which it is made or goes, and the program that works on it. */
+import { leases } from '@csi-sidecars/runtime';
+import {
+  snapshotAnnotations,
+  type VolumeSnapshot,
+  type VolumeSnapshotContent,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
+import { driverName, leaseNamespace, namespace } from '../names.ts';
+import { type ProgramName, programsFor } from '../programs.ts';
+import type { World } from '../world.ts';
+import { kind, type Kinds } from './kind.ts';
+import { listsOf, podOf } from './more-faults.ts';
+import { doLater, doNow, meet, troubleNames, withClaim } from './more-users.ts';
+import { tried } from './users.ts';
+
+const claims = 8;
+const snapshots = 5;
+const programs: readonly ProgramName[] = ['csi-snapshotter', 'snapshot-controller'];
+
+function snapshotOf({ sim }: World, number: number): VolumeSnapshot | undefined {
+  return sim.server.objects.get(volumeSnapshots, { namespace, name: `snap-${number}` });
+}
+
+function contentOf(world: World, number: number): VolumeSnapshotContent | undefined {
+  const uid = snapshotOf(world, number)?.metadata?.uid;
+  return world.sim.server.objects
+    .list(volumeSnapshotContents)
+    .find(({ spec }) => uid !== undefined && spec?.volumeSnapshotRef?.uid === uid);
+}
+
+const readyContent = (world: World, number: number) => (): VolumeSnapshotContent | undefined => {
+  const content = contentOf(world, number);
+  return content?.status?.readyToUse === true ? content : undefined;
+};
+
+/** Once csi-snapshotter may delete its snapshot. */
+const markedContent =
+  ({ sim }: World, name: string) =>
+  (): VolumeSnapshotContent | undefined => {
+    const content = sim.server.objects.get(volumeSnapshotContents, { name });
+    return content?.metadata?.annotations?.[snapshotAnnotations.beingDeleted] === undefined ? undefined : content;
+  };
+
+const lookEveryMs = 5;
+const mostLooks = 400;
+
+/** Acts once there is something, unless it takes too long. */
+function when<T>(world: World, find: () => T | undefined, act: (found: T) => void): void {
+  const look = (looks: number): void => {
+    if (world.network.isOver()) return;
+    const found = find();
+    if (found !== undefined) act(found);
+    else if (looks < mostLooks) world.users.post(() => look(looks + 1), lookEveryMs);
+  };
+  look(0);
+}
+
+function afterwards(world: World, ms: number, act: () => void): void {
+  world.users.post(() => {
+    if (!world.network.isOver()) act();
+  }, ms);
+}
+
+function patchContent(world: World, name: string, body: object): void {
+  const target = { resource: volumeSnapshotContents, ref: { name } };
+  void tried(world.client.patch(target, { type: 'merge', body }));
+}
+
+/** The container that has the Lease of a program. */
+function leaderOf(world: World, program: ProgramName): World['installation']['containers'][number] | undefined {
+  const name = programsFor(world.story.shape)[program].lockName(driverName);
+  const lease = world.sim.server.objects.get(leases, { namespace: leaseNamespace, name });
+  const holder = lease?.spec?.holderIdentity ?? '';
+  return world.installation.containers.find((each) => holder.startsWith(`${each.name}_`));
+}
+
+export const snapshotKinds: Kinds = {
+  /**
+   * A program is replaced, and the watch cache that fills its first lists is behind, for one kind or for all. It shows a snapshot in the
+   * middle of its life, which may be gone by now, while another one is taken of the same claim.
+   */
+  newLeaderKnowsOldSnapshot: kind({
+    weight: 4,
+    draw: (dice) => ({
+      snapshot: dice.below(snapshots - 1),
+      claim: dice.below(claims),
+      program: dice.pick(programs),
+      old: dice.pick(['', 'volumesnapshots', 'volumesnapshotcontents']),
+      trouble: dice.pick(troubleNames),
+      listMs: dice.pick([20, 60, 300, 2_000]),
+      deleteMs: dice.pick([300, 3_000, 9_000]),
+      startMs: dice.pick([2_000, 8_000, 15_000]),
+      lagMs: dice.pick([2_000, 8_000, 20_000]),
+    }),
+    act: (world, { snapshot, claim, program, old, trouble, listMs, deleteMs, startMs, lagMs }) => {
+      const who = podOf(world, program);
+      withClaim(world, claim, () => {
+        meet(world, 'CreateSnapshot', trouble);
+        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
+        doLater(world, [deleteMs, 'deleteSnapshot'], { snapshot });
+        doLater(world, [deleteMs, 'createSnapshot'], { snapshot: snapshot + 1, claim, class: '' });
+        afterwards(world, listMs, () => {
+          const lists = new Map([...listsOf(world)].filter(([plural]) => old === '' || plural === old));
+          afterwards(world, startMs, () => {
+            const untilMs = world.schedule.elapsedMs + 40_000;
+            world.network.age({ untilMs, who, lists });
+            world.network.lag({ untilMs, who, resource: old, ms: lagMs });
+            for (const { name, restart } of world.installation.containers) if (name.startsWith(who)) restart();
+          });
+        });
+      });
+    },
+  }),
+  /** Upstream's snapshot-controller replaces all annotations of a content by those of its copy, as often as that copy is old. */
+  contentMeetsOldCopy: kind({
+    weight: 4,
+    draw: (dice) => ({
+      snapshot: dice.below(snapshots),
+      claim: dice.below(claims),
+      creation: dice.pick(troubleNames),
+      deletion: dice.pick(['none', 'slow', 'openBefore', 'openBefore']),
+      deleteMs: dice.pick([100, 2_000, 12_000]),
+      everyMs: dice.pick([200, 1_000, 4_000]),
+      times: 1 + dice.below(4),
+    }),
+    act: (world, { snapshot, claim, creation, deletion, deleteMs, everyMs, times }) => {
+      withClaim(world, claim, () => {
+        meet(world, 'CreateSnapshot', creation);
+        meet(world, 'DeleteSnapshot', deletion);
+        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
+        doLater(world, [deleteMs, 'deleteSnapshot'], { snapshot });
+        const made = (): VolumeSnapshotContent | undefined => contentOf(world, snapshot);
+        when(world, made, ({ metadata }) => {
+          world.record.overwritten.add(metadata?.uid ?? '');
+          const target = { resource: volumeSnapshotContents, ref: { name: metadata?.name ?? '' } };
+          const operations = [
+            { op: 'add', path: '/metadata/annotations', value: metadata?.annotations ?? {} },
+          ] as const;
+          const write = (): void => {
+            // What is retained may lose its snapshot at any moment, and then nothing puts the mark back.
+            if (made()?.spec?.deletionPolicy !== 'Delete') return;
+            void tried(world.client.patch(target, { type: 'json', operations }));
+          };
+          for (let count = 1; count <= times; count += 1) afterwards(world, everyMs * count, write);
+        });
+      });
+    },
+  }),
+  /** An administrator changes his mind about what becomes of a snapshot that is being deleted, and deletes both of its objects. */
+  policyChangesInDeletion: kind({
+    weight: 3,
+    draw: (dice) => ({
+      snapshot: dice.below(snapshots),
+      claim: dice.below(claims),
+      policy: dice.pick(['Retain', 'Delete']),
+      ms: dice.pick([0, 10, 50, 200, 1_000]),
+      slow: dice.pick(['delete', 'patch']),
+      lagMs: dice.pick([0, 0, 2_000]),
+    }),
+    act: (world, { snapshot, claim, policy, ms, slow, lagMs }) => {
+      withClaim(world, claim, () => {
+        const who = podOf(world, slow === 'patch' ? 'csi-snapshotter' : 'snapshot-controller');
+        const what = `${slow} volumesnapshotcontents`;
+        const change = (name: string): void => {
+          const untilMs = world.schedule.elapsedMs + 5_000;
+          world.network.open({ untilMs, who, what, chance: 0.5, fault: { kind: 'delay', ms: 1_500 } });
+          world.network.lag({ untilMs, who, resource: 'volumesnapshotcontents', ms: lagMs });
+          afterwards(world, ms, () => patchContent(world, name, { spec: { deletionPolicy: policy } }));
+        };
+        doNow(world, 'createSnapshot', { snapshot, claim, class: policy === 'Retain' ? '' : 'kept' });
+        when(world, readyContent(world, snapshot), ({ metadata }) => {
+          const { name = '' } = metadata ?? {};
+          doNow(world, 'deleteSnapshot', { snapshot });
+          if (policy === 'Delete') void tried(world.client.delete(volumeSnapshotContents, { name }));
+          when(world, markedContent(world, name), () => change(name));
+        });
+      });
+    },
+  }),
+  /** The leader stands still in the middle of its work, and another one finishes it. */
+  leaderStandsStill: kind({
+    weight: 4,
+    draw: (dice) => ({
+      snapshot: dice.below(snapshots),
+      claim: dice.below(claims),
+      program: dice.pick(programs),
+      trouble: dice.pick(troubleNames),
+      ms: dice.pick([0, 0, 5, 50, 1_000]),
+      stillMs: dice.pick([20_000, 30_000, 45_000]),
+    }),
+    act: (world, { snapshot, claim, program, trouble, ms, stillMs }) => {
+      withClaim(world, claim, () => {
+        meet(world, 'CreateSnapshot', trouble);
+        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
+        const begun = (): unknown => (program === 'csi-snapshotter' ? contentOf : snapshotOf)(world, snapshot);
+        when(world, begun, () => {
+          afterwards(world, ms, () => leaderOf(world, program)?.process()?.suspend(stillMs));
+        });
+      });
+    },
+  }),
+  /** The answers to what snapshot-controller writes for a snapshot are lost, their watch is slow, and the snapshot is not wanted any more. */
+  snapshotDiesUnseen: kind({
+    weight: 4,
+    draw: (dice) => ({
+      snapshot: dice.below(snapshots),
+      claim: dice.below(claims),
+      what: dice.pick(['update persistentvolumeclaims', 'create volumesnapshotcontents']),
+      answer: dice.pick(['reset', 'timeout']),
+      deleteMs: dice.pick([50, 200, 700]),
+      lagMs: dice.pick([3_000, 15_000]),
+    }),
+    act: (world, { snapshot, claim, what, answer, deleteMs, lagMs }) => {
+      withClaim(world, claim, () => {
+        const who = 'snapshot-controller';
+        const untilMs = world.schedule.elapsedMs + 2_000;
+        const fault =
+          answer === 'reset'
+            ? ({ kind: 'break', point: 'after', failure: 'reset' } as const)
+            : ({ kind: 'status', point: 'after', code: 504, reason: 'Timeout' } as const);
+        world.network.open({ untilMs, who, what, chance: 1, fault });
+        world.network.lag({ untilMs, who, resource: what.split(' ')[1]!, ms: lagMs });
+        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
+        doLater(world, [deleteMs, 'deleteSnapshot'], { snapshot });
+      });
+    },
+  }),
+  /** Each snapshot of a claim is asked for when the one before it is taken. */
+  snapshotFollowsSnapshot: kind({
+    weight: 3,
+    draw: (dice) => ({
+      snapshot: dice.below(snapshots - 1),
+      claim: dice.below(claims),
+      trouble: dice.pick(['none', 'slow', 'openBefore']),
+      ms: dice.pick([0, 10, 30, 100]),
+    }),
+    act: (world, { snapshot, claim, trouble, ms }) => {
+      withClaim(world, claim, () => {
+        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
+        when(world, readyContent(world, snapshot), () => {
+          meet(world, 'CreateSnapshot', trouble);
+          doLater(world, [ms, 'createSnapshot'], { snapshot: snapshot + 1, claim, class: '' });
+        });
+      });
+    },
+  }),
+};
