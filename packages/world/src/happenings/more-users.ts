@@ -159,14 +159,15 @@ export const moreUserKinds: Kinds = {
     draw: (dice) => ({
       snapshot: dice.below(snapshots - 1),
       claim: dice.below(claims),
+      class: dice.pick(['', 'kept']),
       trouble: dice.pick(troubleNames),
       ms: dice.pick([100, 3_000, 15_000]),
     }),
-    act: (world, { snapshot, claim, trouble, ms }) => {
+    act: (world, { snapshot, claim, class: snapshotClass, trouble, ms }) => {
       withClaim(world, claim, () => {
         meet(world, 'CreateSnapshot', trouble);
         for (const each of [snapshot, snapshot + 1]) {
-          doNow(world, 'createSnapshot', { snapshot: each, claim, class: '' });
+          doNow(world, 'createSnapshot', { snapshot: each, claim, class: snapshotClass });
           doLater(world, [ms, 'deleteSnapshot'], { snapshot: each });
         }
       });

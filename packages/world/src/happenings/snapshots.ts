@@ -31,21 +31,25 @@ function contentOf(world: World, number: number): VolumeSnapshotContent | undefi
     .find(({ spec }) => uid !== undefined && spec?.volumeSnapshotRef?.uid === uid);
 }
 
-const readyContent = (world: World, number: number) => (): VolumeSnapshotContent | undefined => {
+/** It has the finalizers without which nothing is written for it. */
+function begunSnapshot(world: World, number: number): VolumeSnapshot | undefined {
+  const snapshot = snapshotOf(world, number);
+  return (snapshot?.metadata?.finalizers ?? []).length > 0 ? snapshot : undefined;
+}
+
+function readyContent(world: World, number: number): VolumeSnapshotContent | undefined {
   const content = contentOf(world, number);
   return content?.status?.readyToUse === true ? content : undefined;
-};
+}
 
-/** Once csi-snapshotter may delete its snapshot. */
-const markedContent =
-  ({ sim }: World, name: string) =>
-  (): VolumeSnapshotContent | undefined => {
-    const content = sim.server.objects.get(volumeSnapshotContents, { name });
-    return content?.metadata?.annotations?.[snapshotAnnotations.beingDeleted] === undefined ? undefined : content;
-  };
+type Mark = 'beingCreated' | 'beingDeleted';
+
+function withMark(content: VolumeSnapshotContent | undefined, mark: Mark): VolumeSnapshotContent | undefined {
+  return content?.metadata?.annotations?.[snapshotAnnotations[mark]] === undefined ? undefined : content;
+}
 
 const lookEveryMs = 5;
-const mostLooks = 400;
+const mostLooks = 2_000;
 
 /** Acts once there is something, unless it takes too long. */
 function when<T>(world: World, find: () => T | undefined, act: (found: T) => void): void {
@@ -80,35 +84,46 @@ function leaderOf(world: World, program: ProgramName): World['installation']['co
 export const snapshotKinds: Kinds = {
   /**
    * A program is replaced, and the watch cache that fills its first lists is behind, for one kind or for all. It shows a snapshot in the
-   * middle of its life, which may be gone by now, while another one is taken of the same claim.
+   * middle of its life, which is gone by now, or goes while the process begins.
    */
   newLeaderKnowsOldSnapshot: kind({
-    weight: 4,
+    weight: 5,
     draw: (dice) => ({
       snapshot: dice.below(snapshots - 1),
       claim: dice.below(claims),
       program: dice.pick(programs),
       old: dice.pick(['', 'volumesnapshots', 'volumesnapshotcontents']),
-      trouble: dice.pick(troubleNames),
-      listMs: dice.pick([20, 60, 300, 2_000]),
-      deleteMs: dice.pick([300, 3_000, 9_000]),
-      startMs: dice.pick([2_000, 8_000, 15_000]),
+      trouble: dice.pick(['none', 'slow', 'openBefore']),
+      seen: dice.pick(['begun', 'marked']),
+      first: dice.pick(['goes', 'goes', 'starts']),
+      other: dice.pick(['none', 'slow']),
+      ms: dice.pick([300, 2_500, 5_000]),
       lagMs: dice.pick([2_000, 8_000, 20_000]),
     }),
-    act: (world, { snapshot, claim, program, old, trouble, listMs, deleteMs, startMs, lagMs }) => {
+    act: (world, { snapshot, claim, program, old, trouble, seen, first, other, ms, lagMs }) => {
       const who = podOf(world, program);
+      const start = (lists: ReadonlyMap<string, Uint8Array>): void => {
+        const untilMs = world.schedule.elapsedMs + 40_000;
+        world.timeLine.note('*', `${who} starts again with old lists`);
+        world.network.age({ untilMs, who, lists });
+        world.network.lag({ untilMs, who, resource: old, ms: lagMs });
+        for (const { name, restart } of world.installation.containers) if (name.startsWith(who)) restart();
+      };
       withClaim(world, claim, () => {
         meet(world, 'CreateSnapshot', trouble);
         doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
-        doLater(world, [deleteMs, 'deleteSnapshot'], { snapshot });
-        doLater(world, [deleteMs, 'createSnapshot'], { snapshot: snapshot + 1, claim, class: '' });
-        afterwards(world, listMs, () => {
+        const found = (): unknown =>
+          seen === 'begun' ? begunSnapshot(world, snapshot) : withMark(contentOf(world, snapshot), 'beingCreated');
+        when(world, found, () => {
+          const uid = snapshotOf(world, snapshot)?.metadata?.uid;
           const lists = new Map([...listsOf(world)].filter(([plural]) => old === '' || plural === old));
-          afterwards(world, startMs, () => {
-            const untilMs = world.schedule.elapsedMs + 40_000;
-            world.network.age({ untilMs, who, lists });
-            world.network.lag({ untilMs, who, resource: old, ms: lagMs });
-            for (const { name, restart } of world.installation.containers) if (name.startsWith(who)) restart();
+          doLater(world, [ms, 'deleteSnapshot'], { snapshot });
+          if (first === 'starts') return start(lists);
+          const gone = (): unknown => (snapshotOf(world, snapshot)?.metadata?.uid === uid ? undefined : true);
+          when(world, gone, () => {
+            meet(world, 'CreateSnapshot', other);
+            if (other !== 'none') doNow(world, 'createSnapshot', { snapshot: snapshot + 1, claim, class: '' });
+            afterwards(world, ms, () => start(lists));
           });
         });
       });
@@ -164,18 +179,19 @@ export const snapshotKinds: Kinds = {
       withClaim(world, claim, () => {
         const who = podOf(world, slow === 'patch' ? 'csi-snapshotter' : 'snapshot-controller');
         const what = `${slow} volumesnapshotcontents`;
-        const change = (name: string): void => {
+        doNow(world, 'createSnapshot', { snapshot, claim, class: policy === 'Retain' ? '' : 'kept' });
+        const ready = (): VolumeSnapshotContent | undefined => readyContent(world, snapshot);
+        when(world, ready, ({ metadata }) => {
+          const { name = '' } = metadata ?? {};
           const untilMs = world.schedule.elapsedMs + 5_000;
           world.network.open({ untilMs, who, what, chance: 0.5, fault: { kind: 'delay', ms: 1_500 } });
           world.network.lag({ untilMs, who, resource: 'volumesnapshotcontents', ms: lagMs });
-          afterwards(world, ms, () => patchContent(world, name, { spec: { deletionPolicy: policy } }));
-        };
-        doNow(world, 'createSnapshot', { snapshot, claim, class: policy === 'Retain' ? '' : 'kept' });
-        when(world, readyContent(world, snapshot), ({ metadata }) => {
-          const { name = '' } = metadata ?? {};
           doNow(world, 'deleteSnapshot', { snapshot });
           if (policy === 'Delete') void tried(world.client.delete(volumeSnapshotContents, { name }));
-          when(world, markedContent(world, name), () => change(name));
+          const { objects } = world.sim.server;
+          const marked = (): unknown => withMark(objects.get(volumeSnapshotContents, { name }), 'beingDeleted');
+          const change = (): void => patchContent(world, name, { spec: { deletionPolicy: policy } });
+          when(world, marked, () => afterwards(world, ms, change));
         });
       });
     },
@@ -240,7 +256,8 @@ export const snapshotKinds: Kinds = {
     act: (world, { snapshot, claim, trouble, ms }) => {
       withClaim(world, claim, () => {
         doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
-        when(world, readyContent(world, snapshot), () => {
+        const ready = (): unknown => readyContent(world, snapshot);
+        when(world, ready, () => {
           meet(world, 'CreateSnapshot', trouble);
           doLater(world, [ms, 'createSnapshot'], { snapshot: snapshot + 1, claim, class: '' });
         });
