@@ -165,8 +165,8 @@ export const moreUserKinds: Kinds = {
     }),
     act: (world, { snapshot, claim, class: snapshotClass, trouble, ms }) => {
       withClaim(world, claim, () => {
-        meet(world, 'CreateSnapshot', trouble);
         for (const each of [snapshot, snapshot + 1]) {
+          meet(world, 'CreateSnapshot', trouble);
           doNow(world, 'createSnapshot', { snapshot: each, claim, class: snapshotClass });
           doLater(world, [ms, 'deleteSnapshot'], { snapshot: each });
         }
