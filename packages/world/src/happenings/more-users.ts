@@ -154,25 +154,6 @@ export const moreUserKinds: Kinds = {
       }, ms);
     },
   }),
-  snapshotsDieTogether: kind({
-    weight: 4,
-    draw: (dice) => ({
-      snapshot: dice.below(snapshots - 1),
-      claim: dice.below(claims),
-      class: dice.pick(['', 'kept']),
-      trouble: dice.pick(troubleNames),
-      ms: dice.pick([100, 3_000, 15_000]),
-    }),
-    act: (world, { snapshot, claim, class: snapshotClass, trouble, ms }) => {
-      withClaim(world, claim, () => {
-        for (const each of [snapshot, snapshot + 1]) {
-          meet(world, 'CreateSnapshot', trouble);
-          doNow(world, 'createSnapshot', { snapshot: each, claim, class: snapshotClass });
-          doLater(world, [ms, 'deleteSnapshot'], { snapshot: each });
-        }
-      });
-    },
-  }),
   snapshotWithoutClass: kind({
     weight: 2,
     draw: (dice) => ({ snapshot: dice.below(snapshots), claim: dice.below(claims), class: 'missing' }),

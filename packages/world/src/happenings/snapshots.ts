@@ -1,84 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What meets a snapshot in the moments in which it is made or goes, and the program that works on it. */
-import { leases } from '@csi-sidecars/runtime';
-import {
-  snapshotAnnotations,
-  type VolumeSnapshot,
-  type VolumeSnapshotContent,
-  volumeSnapshotContents,
-  volumeSnapshots,
-} from '@csi-sidecars/volume';
-import { driverName, leaseNamespace, namespace } from '../names.ts';
-import { type ProgramName, programsFor } from '../programs.ts';
+import { type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
+import type { ProgramName } from '../programs.ts';
 import type { World } from '../world.ts';
 import { kind, type Kinds } from './kind.ts';
+import {
+  afterwards,
+  begunSnapshot,
+  contentOf,
+  leaderOf,
+  readyContent,
+  snapshotOf,
+  when,
+  withBoundClaim,
+  withMark,
+} from './moments.ts';
 import { listsOf, podOf } from './more-faults.ts';
-import { doLater, doNow, meet, troubleNames, withClaim } from './more-users.ts';
+import { doLater, doNow, meet, troubleNames } from './more-users.ts';
 import { tried } from './users.ts';
 
 const claims = 8;
 const snapshots = 5;
 const programs: readonly ProgramName[] = ['csi-snapshotter', 'snapshot-controller'];
 
-function snapshotOf({ sim }: World, number: number): VolumeSnapshot | undefined {
-  return sim.server.objects.get(volumeSnapshots, { namespace, name: `snap-${number}` });
-}
-
-function contentOf(world: World, number: number): VolumeSnapshotContent | undefined {
-  const uid = snapshotOf(world, number)?.metadata?.uid;
-  return world.sim.server.objects
-    .list(volumeSnapshotContents)
-    .find(({ spec }) => uid !== undefined && spec?.volumeSnapshotRef?.uid === uid);
-}
-
-/** It has the finalizers without which nothing is written for it. */
-function begunSnapshot(world: World, number: number): VolumeSnapshot | undefined {
-  const snapshot = snapshotOf(world, number);
-  return (snapshot?.metadata?.finalizers ?? []).length > 0 ? snapshot : undefined;
-}
-
-function readyContent(world: World, number: number): VolumeSnapshotContent | undefined {
-  const content = contentOf(world, number);
-  return content?.status?.readyToUse === true ? content : undefined;
-}
-
-type Mark = 'beingCreated' | 'beingDeleted';
-
-function withMark(content: VolumeSnapshotContent | undefined, mark: Mark): VolumeSnapshotContent | undefined {
-  return content?.metadata?.annotations?.[snapshotAnnotations[mark]] === undefined ? undefined : content;
-}
-
-const lookEveryMs = 5;
-const mostLooks = 2_000;
-
-/** Acts once there is something, unless it takes too long. */
-function when<T>(world: World, find: () => T | undefined, act: (found: T) => void): void {
-  const look = (looks: number): void => {
-    if (world.network.isOver()) return;
-    const found = find();
-    if (found !== undefined) act(found);
-    else if (looks < mostLooks) world.users.post(() => look(looks + 1), lookEveryMs);
-  };
-  look(0);
-}
-
-function afterwards(world: World, ms: number, act: () => void): void {
-  world.users.post(() => {
-    if (!world.network.isOver()) act();
-  }, ms);
-}
-
 function patchContent(world: World, name: string, body: object): void {
   const target = { resource: volumeSnapshotContents, ref: { name } };
   void tried(world.client.patch(target, { type: 'merge', body }));
-}
-
-/** The container that has the Lease of a program. */
-function leaderOf(world: World, program: ProgramName): World['installation']['containers'][number] | undefined {
-  const name = programsFor(world.story.shape)[program].lockName(driverName);
-  const lease = world.sim.server.objects.get(leases, { namespace: leaseNamespace, name });
-  const holder = lease?.spec?.holderIdentity ?? '';
-  return world.installation.containers.find((each) => holder.startsWith(`${each.name}_`));
 }
 
 export const snapshotKinds: Kinds = {
@@ -108,7 +55,7 @@ export const snapshotKinds: Kinds = {
         world.network.lag({ untilMs, who, resource: old, ms: lagMs });
         for (const { name, restart } of world.installation.containers) if (name.startsWith(who)) restart();
       };
-      withClaim(world, claim, () => {
+      withBoundClaim(world, claim, () => {
         meet(world, 'CreateSnapshot', trouble);
         doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
         const found = (): unknown =>
@@ -143,7 +90,7 @@ export const snapshotKinds: Kinds = {
       times: 1 + dice.below(4),
     }),
     act: (world, { snapshot, claim, creation, deletion, deleteMs, everyMs, times }) => {
-      withClaim(world, claim, () => {
+      withBoundClaim(world, claim, () => {
         meet(world, 'CreateSnapshot', creation);
         meet(world, 'DeleteSnapshot', deletion);
         doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
@@ -179,7 +126,7 @@ export const snapshotKinds: Kinds = {
       lagMs: dice.pick([0, 0, 2_000]),
     }),
     act: (world, { snapshot, claim, policy, ms, slow, lagMs }) => {
-      withClaim(world, claim, () => {
+      withBoundClaim(world, claim, () => {
         const who = podOf(world, slow === 'patch' ? 'csi-snapshotter' : 'snapshot-controller');
         const what = `${slow} volumesnapshotcontents`;
         doNow(world, 'createSnapshot', { snapshot, claim, class: policy === 'Retain' ? '' : 'kept' });
@@ -211,7 +158,7 @@ export const snapshotKinds: Kinds = {
       stillMs: dice.pick([25_000, 40_000]),
     }),
     act: (world, { snapshot, claim, program, trouble, ms, stillMs }) => {
-      withClaim(world, claim, () => {
+      withBoundClaim(world, claim, () => {
         meet(world, 'CreateSnapshot', trouble);
         doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
         const begun = (): unknown => begunSnapshot(world, snapshot);
@@ -233,7 +180,7 @@ export const snapshotKinds: Kinds = {
       lagMs: dice.pick([3_000, 15_000]),
     }),
     act: (world, { snapshot, claim, what, answer, deleteMs, lagMs }) => {
-      withClaim(world, claim, () => {
+      withBoundClaim(world, claim, () => {
         const who = 'snapshot-controller';
         const untilMs = world.schedule.elapsedMs + 2_000;
         const fault =
@@ -257,13 +204,39 @@ export const snapshotKinds: Kinds = {
       ms: dice.pick([0, 10, 30, 100]),
     }),
     act: (world, { snapshot, claim, trouble, ms }) => {
-      withClaim(world, claim, () => {
+      withBoundClaim(world, claim, () => {
         doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
         const begun = (): unknown => withMark(contentOf(world, snapshot), 'beingCreated');
         when(world, begun, () => {
           afterwards(world, ms, () => meet(world, 'CreateSnapshot', trouble));
           doLater(world, [ms, 'createSnapshot'], { snapshot: snapshot + 1, claim, class: '' });
         });
+      });
+    },
+  }),
+  /** The leader may die in the moment in which both are gone. */
+  snapshotsDieTogether: kind({
+    weight: 5,
+    draw: (dice) => ({
+      snapshot: dice.below(snapshots - 1),
+      claim: dice.below(claims),
+      class: dice.pick(['', 'kept']),
+      trouble: dice.pick(troubleNames),
+      ms: dice.pick([100, 3_000, 15_000]),
+      leader: dice.pick(['stays', 'dies']),
+    }),
+    act: (world, { snapshot, claim, class: snapshotClass, trouble, ms, leader }) => {
+      const both = [snapshot, snapshot + 1];
+      const areGone = (): boolean => both.every((each) => snapshotOf(world, each) === undefined);
+      withBoundClaim(world, claim, () => {
+        for (const each of both) {
+          meet(world, 'CreateSnapshot', trouble);
+          doNow(world, 'createSnapshot', { snapshot: each, claim, class: snapshotClass });
+          doLater(world, [ms, 'deleteSnapshot'], { snapshot: each });
+        }
+        if (leader === 'stays') return;
+        const die = (): void => leaderOf(world, 'snapshot-controller')?.process()?.kill('crash');
+        afterwards(world, ms, () => when(world, () => areGone() || undefined, die));
       });
     },
   }),
