@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What meets a snapshot in the moments in which it is made or goes, and the program that works on it. */
+import type { Dice } from '@csi-sidecars/runtime/testing';
 import { type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
 import type { ProgramName } from '../programs.ts';
 import type { World } from '../world.ts';
@@ -19,8 +20,9 @@ import { listsOf, podOf } from './more-faults.ts';
 import { doLater, doNow, meet, troubleNames } from './more-users.ts';
 import { tried } from './users.ts';
 
-const claims = 8;
-const snapshots = 5;
+/** Others, too, so that not everything meets what single draws have left. */
+const drawClaim = (dice: Dice): number => 6 + dice.below(6);
+const drawSnapshot = (dice: Dice): number => 3 + dice.below(10);
 const programs: readonly ProgramName[] = ['csi-snapshotter', 'snapshot-controller'];
 
 function patchContent(world: World, name: string, body: object): void {
@@ -36,8 +38,8 @@ export const snapshotKinds: Kinds = {
   newLeaderKnowsOldSnapshot: kind({
     weight: 5,
     draw: (dice) => ({
-      snapshot: dice.below(snapshots - 1),
-      claim: dice.below(claims),
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
       program: dice.pick([...programs, 'snapshot-controller'] as const),
       old: dice.pick(['', 'volumesnapshots', 'volumesnapshotcontents']),
       trouble: dice.pick(['none', 'slow', 'openBefore']),
@@ -81,8 +83,8 @@ export const snapshotKinds: Kinds = {
   contentMeetsOldCopy: kind({
     weight: 4,
     draw: (dice) => ({
-      snapshot: dice.below(snapshots),
-      claim: dice.below(claims),
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
       creation: dice.pick(troubleNames),
       deletion: dice.pick(['none', 'slow', 'openBefore', 'openBefore']),
       deleteMs: dice.pick([100, 2_000, 12_000]),
@@ -118,8 +120,8 @@ export const snapshotKinds: Kinds = {
   policyChangesInDeletion: kind({
     weight: 3,
     draw: (dice) => ({
-      snapshot: dice.below(snapshots),
-      claim: dice.below(claims),
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
       policy: dice.pick(['Retain', 'Delete']),
       ms: dice.pick([0, 10, 50, 200, 1_000]),
       slow: dice.pick(['delete', 'patch']),
@@ -150,8 +152,8 @@ export const snapshotKinds: Kinds = {
   leaderStandsStill: kind({
     weight: 4,
     draw: (dice) => ({
-      snapshot: dice.below(snapshots),
-      claim: dice.below(claims),
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
       program: dice.pick(programs),
       trouble: dice.pick(troubleNames),
       ms: dice.pick([0, 0, 5, 50, 1_000]),
@@ -172,8 +174,8 @@ export const snapshotKinds: Kinds = {
   snapshotDiesUnseen: kind({
     weight: 4,
     draw: (dice) => ({
-      snapshot: dice.below(snapshots),
-      claim: dice.below(claims),
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
       what: dice.pick(['update persistentvolumeclaims', 'create volumesnapshotcontents']),
       answer: dice.pick(['reset', 'timeout']),
       deleteMs: dice.pick([50, 200, 700]),
@@ -198,8 +200,8 @@ export const snapshotKinds: Kinds = {
   snapshotsOverlap: kind({
     weight: 3,
     draw: (dice) => ({
-      snapshot: dice.below(snapshots - 1),
-      claim: dice.below(claims),
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
       trouble: dice.pick(['slow', 'openBefore']),
       ms: dice.pick([0, 10, 30, 100]),
     }),
@@ -218,8 +220,8 @@ export const snapshotKinds: Kinds = {
   snapshotsDieTogether: kind({
     weight: 5,
     draw: (dice) => ({
-      snapshot: dice.below(snapshots - 1),
-      claim: dice.below(claims),
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
       class: dice.pick(['', 'kept']),
       trouble: dice.pick(troubleNames),
       ms: dice.pick([100, 3_000, 15_000]),
