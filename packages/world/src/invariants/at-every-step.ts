@@ -4,9 +4,10 @@
  *
  * - `one-volume`: a claim has at most one volume in the driver.
  * - `recorded`: a volume or snapshot that had an object in the API has one until it is deleted.
- * - `in-use`: nothing is deleted or detached that the API, or a node, says is in use.
+ * - `in-use`: nothing is deleted or detached that the API, or a node, says is in use, and no content that is to be retained.
  * - `intent`: a call is made only after the API shows that it will be.
- * - `protected`: what is attached has a VolumeAttachment and a PersistentVolume that cannot go.
+ * - `protected`: what is attached has a VolumeAttachment and a PersistentVolume that cannot go; the claim of a snapshot that is being taken
+ *   cannot go.
  * - `shown`: an attachment shows that it is attached as long as it is.
  * - `one-call`: a process has one call in flight for each volume and snapshot.
  */
@@ -20,13 +21,8 @@ import {
 import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
 import type { DriverModel } from '@csi-sidecars/test-driver';
 import { nodeIdOf } from '../names.ts';
-import {
-  snapshotAnnotations,
-  snapshotFinalizers,
-  type VolumeSnapshotContent,
-  volumeSnapshotContents,
-  volumeSnapshots,
-} from '@csi-sidecars/volume';
+import { snapshotAnnotations, type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
+import { deletedThoughKept, unprotectedSource } from './of-snapshots.ts';
 
 export interface StepChecks {
   readonly beforeCall: (process: string, method: string, request: object) => void;
@@ -72,6 +68,7 @@ export function createStepChecks(stage: Stage): StepChecks {
   let seen = '';
 
   const breach = (text: string): void => void breaches.add(text);
+  const report = (text: string | undefined): void => void (text === undefined || breach(text));
   const ownVolumes = (): readonly PersistentVolume[] =>
     objects.list(persistentVolumes).filter(({ spec }) => spec?.csi?.driver === driverName);
   const ownContents = (): readonly VolumeSnapshotContent[] =>
@@ -126,21 +123,9 @@ export function createStepChecks(stage: Stage): StepChecks {
       if ({ ...labels, ...annotations }[snapshotAnnotations.beingCreated] === undefined) {
         breach('intent: CreateSnapshot without a content that says so');
       }
-      if (content !== undefined) lookAtSource(content);
+      report(content && unprotectedSource(objects, content));
     },
   };
-
-  function lookAtSource({ spec }: VolumeSnapshotContent): void {
-    const { namespace, name = '', uid } = spec?.volumeSnapshotRef ?? {};
-    const snapshot = objects.get(volumeSnapshots, { namespace, name });
-    const isWanted = snapshot?.metadata?.uid === uid && snapshot?.metadata?.deletionTimestamp === undefined;
-    if (!isWanted || snapshot?.status?.readyToUse === true) return;
-    const source = snapshot?.spec?.source?.persistentVolumeClaimName ?? '';
-    const claim = objects.get(persistentVolumeClaims, { namespace, name: source });
-    if (claim?.metadata?.finalizers?.includes(snapshotFinalizers.claim) !== true) {
-      breach(`protected: a snapshot is taken of claim ${source}, which may go`);
-    }
-  }
 
   function lookAtVolumes(): void {
     const names = new Set<string>();
@@ -199,12 +184,7 @@ export function createStepChecks(stage: Stage): StepChecks {
       (isKept ? retained : recordedSnapshots).add(handle);
       (isKept ? recordedSnapshots : retained).delete(handle);
     }
-    const { verb, resource, name = '', code, userAgent } = server.requests.at(-1) ?? {};
-    if (verb !== 'delete' || resource !== volumeSnapshotContents.plural || code !== 200) return;
-    const { deletionPolicy } = objects.get(volumeSnapshotContents, { name })?.spec ?? {};
-    if (deletionPolicy === 'Retain' && userAgent?.startsWith('snapshot-controller') === true) {
-      breach(`in-use: content ${name} is deleted, and is to be retained`);
-    }
+    report(deletedThoughKept(server));
   }
 
   return {
