@@ -17,8 +17,8 @@ export interface ChannelLink {
   readonly onCall: (method: string, request: object) => void;
   /** The driver has answered, whether or not the caller still waits. */
   readonly onAnswer: (method: string, request: object, outcome: string) => void;
-  /** The caller has its answer, or has given up. */
-  readonly onEnd: (method: string, request: object) => void;
+  /** The caller has its answer, or has given up: the outcome as the caller sees it. */
+  readonly onEnd: (method: string, request: object, outcome: string) => void;
 }
 
 /** The caller has a deadline of its own. */
@@ -37,14 +37,17 @@ export function linkChannel({ process, driver, channel, delayMs, onCall, onAnswe
     },
     call: <M extends Method>(method: M, request: RequestOf<M>, { timeoutMs, signal, ...rest }: CsiCallOptions) =>
       new Promise<ResponseOf<M>>((resolve, reject) => {
-        const end = (act: () => void): void => {
-          onEnd(method, request);
+        let isOver = false;
+        const end = (outcome: string, act: () => void): void => {
+          if (isOver) return;
+          isOver = true;
+          onEnd(method, request, outcome);
           deadline.cancel();
           signal?.removeEventListener('abort', onAbort);
           act();
         };
         const fail = (code: 'DeadlineExceeded' | 'Canceled', detail: string): void =>
-          end(() => reject(new CsiError({ code, method, detail })));
+          end(code, () => reject(new CsiError({ code, method, detail })));
         const onAbort = (): void => fail('Canceled', 'context canceled');
         const deadline = process.clock.timer(timeoutMs, () => fail('DeadlineExceeded', 'context deadline exceeded'));
         if (signal?.aborted === true) return onAbort();
@@ -60,7 +63,7 @@ export function linkChannel({ process, driver, channel, delayMs, onCall, onAnswe
             deliver = () => reject(error);
           }
           onAnswer(method, request, outcome);
-          process.post(() => end(deliver), delayMs());
+          process.post(() => end(outcome, deliver), delayMs());
         };
         driver.post(() => {
           if (signal?.aborted === true) return;

@@ -67,7 +67,10 @@ export function startInstallation(deps: InstallationDeps): Installation {
         timeLine.note(process.name, () => `${shortName(method)} -> ${outcome}`);
         checks.answered({ process: process.name, method: shortName(method), request, code: outcome });
       },
-      onEnd: (method, request) => checks.afterCall(process.name, shortName(method), request),
+      onEnd: (method, request, code) => {
+        checks.afterCall(process.name, shortName(method), request);
+        checks.heard({ process: process.name, method: shortName(method), request, code });
+      },
     });
   }
 

@@ -21,6 +21,7 @@ const depsOf = (ports: ApiServerSetting['ports']): ClaimDeps => ({
   ...ports,
   claims: { ...noCache, get: () => undefined },
   turns: createClaimTurns(),
+  releases: createClaimReleases(),
 });
 
 it('given a claim that was deleted, and created again with our finalizer, when the earlier one is released, then the later one keeps it', async () => {
@@ -76,7 +77,7 @@ describe('given a claim that changed after it was cached, when it is protected',
       remember: (claim: unknown) => void remembered.push(claim),
       doubt: () => undefined,
     };
-    expect(await end(protectClaim({ ...ports, claims, turns: createClaimTurns() }, cached, signal))).toEqual(stored);
+    expect(await end(protectClaim({ ...depsOf(ports), claims }, cached, signal))).toEqual(stored);
     expect([requests(), remembered]).toEqual([refused, [stored]]);
   });
 
@@ -215,7 +216,7 @@ it('given snapshots of one claim that come together, when each protects and rele
     remember: (claim: PersistentVolumeClaim) => void (known = claim),
     doubt: () => undefined,
   };
-  const deps = { ...ports, claims, turns: createClaimTurns() };
+  const deps = { ...depsOf(ports), claims };
   const { signal } = new AbortController();
   const three = [1, 2, 3];
   await end(Promise.all(three.map(() => protectClaim(deps, cached, signal))));

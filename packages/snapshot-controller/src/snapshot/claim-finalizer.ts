@@ -20,6 +20,8 @@ import {
 } from '@csi-sidecars/runtime';
 import { snapshotFinalizers } from '@csi-sidecars/volume';
 import { isBound } from '../source-volume.ts';
+import { isProtected } from './snapshot.ts';
+import type { ClaimReleases } from './claim-releases.ts';
 import type { ClaimTurns } from './claim-turns.ts';
 
 export interface ClaimDeps {
@@ -28,6 +30,7 @@ export interface ClaimDeps {
   readonly random: Random;
   readonly claims: Pick<Cache<PersistentVolumeClaim>, 'get' | 'remember' | 'doubt'>;
   readonly turns: ClaimTurns;
+  readonly releases: Pick<ClaimReleases, 'give' | 'take'>;
 }
 
 /** Rejects if the claim is being deleted, or a later one of its name is not bound. Resolves with the claim that has our finalizer. */
@@ -36,8 +39,10 @@ export async function protectClaim(
   claim: PersistentVolumeClaim,
   signal: AbortSignal,
 ): Promise<PersistentVolumeClaim> {
+  let isOurs = false;
   const finalizersOf = (known: PersistentVolumeClaim): readonly string[] | undefined => {
     const finalizers = finalizersWith(known, snapshotFinalizers.claim);
+    isOurs = finalizers !== undefined;
     if (finalizers === undefined) return undefined;
     if (known.metadata?.deletionTimestamp !== undefined) {
       throw new Error('cannot add finalizer on claim because it is being deleted');
@@ -45,7 +50,9 @@ export async function protectClaim(
     if (!isBound(known)) throw new Error('cannot add finalizer on claim because it is not bound');
     return finalizers;
   };
-  return changeFinalizers(deps, { claim, finalizersOf }, signal);
+  const stored = await changeFinalizers(deps, { claim, finalizersOf }, signal);
+  if (isOurs) deps.releases.give(stored.metadata?.uid ?? '');
+  return stored;
 }
 
 /** `isInUse` is asked before each attempt: a snapshot that needs the finalizer may have come. A claim that is gone has none. */
@@ -58,7 +65,9 @@ export async function releaseClaim(
     known.metadata?.uid !== claim.metadata?.uid || isInUse()
       ? undefined
       : finalizersWithout(known, snapshotFinalizers.claim);
-  await changeFinalizers(deps, { claim, finalizersOf }, signal).catch(ignoreNotFound);
+  const stored = await changeFinalizers(deps, { claim, finalizersOf }, signal).catch(ignoreNotFound);
+  const { uid = '' } = claim.metadata ?? {};
+  if (stored?.metadata?.uid !== uid || !isProtected(stored)) deps.releases.take(uid);
 }
 
 interface FinalizerChange {

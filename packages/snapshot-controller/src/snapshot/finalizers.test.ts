@@ -337,6 +337,28 @@ describe('of claims', () => {
     },
   );
 
+  it('[snapshot-controller#86] given a new leader whose watch does not show yet that another snapshot was begun, when one of the claim is deleted, then the claim stays protected', async () => {
+    const held = { finalizers: both };
+    const begun = (key: string): ReturnType<typeof aSnapshot> =>
+      aSnapshot({ name: key, uid: `uid-of-${key}`, metadata: held, status: { readyToUse: false } });
+    const it = await aController({
+      seed: [aProtectedClaim(), aVolume(), aClass(), begun('a'), aContent({ of: begun('a') })],
+      faults: [
+        {
+          when: ({ verb, resource }) => verb === 'watch' && resource === 'volumesnapshots',
+          fault: { kind: 'lag', ms: 3_000 },
+        },
+      ],
+    });
+    it.server.objects.delete(volumeSnapshots, ref('a'));
+    it.server.seed(begun('b'));
+    it.server.seed(aContent({ of: begun('b') }));
+    await it.clock.advance(60_000);
+    expect(it.content('snapcontent-uid-of-a')?.metadata?.deletionTimestamp).toBeDefined();
+    expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
+    await it.stop();
+  });
+
   it('[snapshot-controller#88] given another snapshot that has no class and so none of our finalizers, when the one that protected the claim is deleted, then the claim is released', async () => {
     const it = await aController({ seed: [aClaim(), aClass()], with: [taken('a'), taken('b', 'missing')] });
     expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);

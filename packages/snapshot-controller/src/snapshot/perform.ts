@@ -142,8 +142,11 @@ function contents({ client, clock, random, caches, signal }: Step<SnapshotLoop>)
 }
 
 /** How the finalizers of claims are written. */
-function claims({ claimTurns }: SnapshotContext, { client, clock, random, caches }: Step<SnapshotLoop>): ClaimDeps {
-  return { client, clock, random, claims: caches.claims, turns: claimTurns };
+function claims(
+  { claimTurns, releases }: SnapshotContext,
+  { client, clock, random, caches }: Step<SnapshotLoop>,
+): ClaimDeps {
+  return { client, clock, random, claims: caches.claims, turns: claimTurns, releases };
 }
 
 /** A content that belongs to another snapshot is learned as well: the decision is made again with it. */
@@ -175,15 +178,16 @@ async function release(context: SnapshotContext, step: Step<SnapshotLoop, 'relea
   const key = toObjectKey(claim.metadata?.namespace, claim.metadata?.name ?? '');
   const isInUse = (): boolean => isClaimInUse({ releases, snapshots: caches.snapshots }, key, snapshot);
   const run = async (): Promise<void> => {
-    if (mayBeInUse(caches.snapshots, key, snapshot)) await readSnapshotsOf(key, step);
+    const isCacheCurrent = releases.hasGiven(claim.metadata?.uid ?? '');
+    if (!isCacheCurrent || mayBeInUse(caches.snapshots, key, snapshot)) await readSnapshotsOf(key, step);
     await releaseClaim(claims(context, step), { claim, isInUse }, signal);
   };
   return { claimReleased: await attempt(() => releases.during(key, run)) };
 }
 
 /**
- * The cache may show a snapshot as it was before it got its finalizers, and another replica takes it at this moment. One list, because there
- * may be many that never get any.
+ * The cache may show a snapshot as it was before it got its finalizers, or lack it, and another replica takes it, or did so before this one
+ * began. One list, because there may be many that never get any.
  */
 async function readSnapshotsOf(
   claim: ObjectKey,

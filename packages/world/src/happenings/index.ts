@@ -5,6 +5,7 @@ import { faultKinds } from './faults.ts';
 import type { HappeningKind } from './kind.ts';
 import { moreFaultKinds } from './more-faults.ts';
 import { moreUserKinds } from './more-users.ts';
+import { snapshotKinds } from './snapshots.ts';
 import { userKinds } from './users.ts';
 
 export type { HappeningKind } from './kind.ts';
@@ -16,6 +17,7 @@ const byName: Readonly<Record<string, HappeningKind>> = {
   ...moreUserKinds,
   ...moreFaultKinds,
   ...attachmentKinds,
+  ...snapshotKinds,
 };
 
 export const kinds: readonly (HappeningKind & { readonly name: string })[] = Object.entries(byName).map(

@@ -50,7 +50,7 @@ const troubles: Readonly<Record<string, readonly FaultRule[]>> = {
   ],
   connectionBreaks: [{ at: 'after', times: 1, action: { kind: 'drop' } }],
 };
-const troubleNames = Object.keys(troubles);
+export const troubleNames: readonly string[] = Object.keys(troubles);
 
 export function meet(world: World, method: string, trouble: string): void {
   for (const rule of troubles[trouble]!) world.drivers[0].model.faults.add({ ...rule, method });
@@ -152,24 +152,6 @@ export const moreUserKinds: Kinds = {
           if (!world.network.isOver() && isOf(container.name, what)) container.restart();
         }
       }, ms);
-    },
-  }),
-  snapshotsDieTogether: kind({
-    weight: 4,
-    draw: (dice) => ({
-      snapshot: dice.below(snapshots - 1),
-      claim: dice.below(claims),
-      trouble: dice.pick(troubleNames),
-      ms: dice.pick([100, 3_000, 15_000]),
-    }),
-    act: (world, { snapshot, claim, trouble, ms }) => {
-      withClaim(world, claim, () => {
-        meet(world, 'CreateSnapshot', trouble);
-        for (const each of [snapshot, snapshot + 1]) {
-          doNow(world, 'createSnapshot', { snapshot: each, claim, class: '' });
-          doLater(world, [ms, 'deleteSnapshot'], { snapshot: each });
-        }
-      });
     },
   }),
   snapshotWithoutClass: kind({

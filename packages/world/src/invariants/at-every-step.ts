@@ -4,9 +4,10 @@
  *
  * - `one-volume`: a claim has at most one volume in the driver.
  * - `recorded`: a volume or snapshot that had an object in the API has one until it is deleted.
- * - `in-use`: nothing is deleted or detached that the API, or a node, says is in use.
+ * - `in-use`: nothing is deleted or detached that the API, or a node, says is in use, and no content that is to be retained.
  * - `intent`: a call is made only after the API shows that it will be.
- * - `protected`: what is attached has a VolumeAttachment and a PersistentVolume that cannot go.
+ * - `protected`: what is attached has a VolumeAttachment and a PersistentVolume that cannot go; the claim of a snapshot that is being taken
+ *   cannot go.
  * - `shown`: an attachment shows that it is attached as long as it is.
  * - `one-call`: a process has one call in flight for each volume, volume on a node, and snapshot.
  */
@@ -21,6 +22,7 @@ import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
 import type { DriverModel } from '@csi-sidecars/test-driver';
 import { nodeIdOf } from '../names.ts';
 import { snapshotAnnotations, type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
+import { deletedThoughKept, unprotectedSource } from './of-snapshots.ts';
 
 export interface StepChecks {
   readonly beforeCall: (process: string, method: string, request: object) => void;
@@ -68,6 +70,7 @@ export function createStepChecks(stage: Stage): StepChecks {
   let seen = '';
 
   const breach = (text: string): void => void breaches.add(text);
+  const report = (text: string | undefined): void => void (text === undefined || breach(text));
   const ownVolumes = (): readonly PersistentVolume[] =>
     objects.list(persistentVolumes).filter(({ spec }) => spec?.csi?.driver === driverName);
   const ownContents = (): readonly VolumeSnapshotContent[] =>
@@ -118,9 +121,12 @@ export function createStepChecks(stage: Stage): StepChecks {
     },
     CreateSnapshot({ name }) {
       const content = ownContents().find(({ spec }) => `snapshot-${spec?.volumeSnapshotRef?.uid}` === name);
-      if (content?.metadata?.annotations?.[snapshotAnnotations.beingCreated] === undefined) {
+      const { annotations, labels } = content?.metadata ?? {};
+      // A writer with an old copy may have removed the annotation.
+      if ({ ...labels, ...annotations }[snapshotAnnotations.beingCreated] === undefined) {
         breach('intent: CreateSnapshot without a content that says so');
       }
+      report(content && unprotectedSource(objects, content));
     },
   };
 
@@ -181,10 +187,14 @@ export function createStepChecks(stage: Stage): StepChecks {
       }
     }
     for (const { spec, status } of contents) {
-      if (status?.snapshotHandle !== undefined) {
-        (spec?.deletionPolicy === 'Retain' ? retained : recordedSnapshots).add(status.snapshotHandle);
-      }
+      const { snapshotHandle: handle } = status ?? {};
+      if (handle === undefined) continue;
+      // The policy of its last moment counts.
+      const isKept = spec?.deletionPolicy === 'Retain';
+      (isKept ? retained : recordedSnapshots).add(handle);
+      (isKept ? recordedSnapshots : retained).delete(handle);
     }
+    report(deletedThoughKept(server));
   }
 
   return {

@@ -34,7 +34,12 @@ export interface Answered {
 export interface MoreChecks extends StepChecks {
   /** The driver has answered, whether or not the caller still waits. */
   readonly answered: (answer: Answered) => void;
-  /** Names of snapshots that got a final error while one that was made is not recorded. They may stay: csi-snapshotter takes it for the end. */
+  /** The caller has the answer, or has given up. */
+  readonly heard: (answer: Answered) => void;
+  /**
+   * Names of snapshots that got a final error after a call that was open, whose process had died, or whose snapshot is not recorded. They may
+   * stay: csi-snapshotter takes the error for the end of all.
+   */
   readonly denied: ReadonlySet<string>;
 }
 
@@ -66,7 +71,9 @@ export function withMoreChecks(
   const denied = new Set<string>();
   /** Answers to CreateVolume since its claim is leaving, by the name of the volume. */
   const leaving = new Map<string, number>();
-  const wasOpen = new Set<string>();
+  /** Names of snapshots with a call whose end is not known, and of those with another one after it. */
+  const asked = new Set<string>();
+  const repeated = new Set<string>();
   let seen = -1;
 
   function holderOf(lease: string): string {
@@ -129,8 +136,11 @@ export function withMoreChecks(
   }
 
   function noteSnapshot(name: string, code: string): void {
-    if (code === 'OK' || open.has(code)) wasOpen.add(name);
-    else if (wasOpen.has(name) && !isRecorded(name)) denied.add(name);
+    // What was made is not recorded yet.
+    if (code === 'OK' || open.has(code)) return;
+    if (repeated.has(name) && !isRecorded(name)) denied.add(name);
+    asked.delete(name);
+    repeated.delete(name);
   }
 
   return {
@@ -143,7 +153,7 @@ export function withMoreChecks(
       checks.beforeCall(process, method, request);
       lookAtLease(process, method);
       inFlight.set(process, (inFlight.get(process) ?? new Set()).add(callOf(method, request)));
-      const { volume_id: handle = '', capacity_range: range } = request as Request;
+      const { volume_id: handle = '', capacity_range: range, name } = request as Request;
       const id = String(handle);
       if (method === 'CreateVolume') provisioners.add(process);
       if (method === 'DeleteVolume') {
@@ -154,6 +164,7 @@ export function withMoreChecks(
           .some(({ spec }) => spec?.csi?.driver === driverName && spec.csi.volumeHandle === id);
         if (deleted.has(id) && !isKnown) checks.breach('gone: DeleteVolume for a PersistentVolume that is gone');
       }
+      if (method === 'CreateSnapshot') (asked.has(String(name)) ? repeated : asked).add(String(name));
       if (method === 'ControllerExpandVolume') {
         const size = String((range as Request)['required_bytes']);
         const before = sizes.get(id) ?? size;
@@ -161,10 +172,12 @@ export function withMoreChecks(
         if (before !== size) checks.breach(`same-size: ${size} is called while the outcome of ${before} is open`);
       }
     },
+    heard({ method, request, code }) {
+      if (method === 'CreateSnapshot') noteSnapshot(String((request as Request)['name']), code);
+    },
     answered({ method, request, code }) {
       const { name, volume_id: handle } = request as Request;
       if (method === 'DeleteVolume' && code === 'OK') deleted.add(String(handle));
-      if (method === 'CreateSnapshot') noteSnapshot(String(name), code);
       if (method === 'CreateVolume') noteVolume(String(name), code);
       if (method !== 'ControllerExpandVolume' || open.has(code)) return;
       sizes.delete(String((request as Request)['volume_id']));

@@ -18,6 +18,8 @@ import {
 } from '@csi-sidecars/runtime';
 import { parseQuantity } from '@csi-sidecars/volume';
 import {
+  snapshotAnnotations,
+  snapshotFinalizers,
   volumeGroupSnapshotContents,
   volumeGroupSnapshots,
   type VolumeSnapshotContent,
@@ -56,6 +58,7 @@ function unsettledClaims(world: World): readonly string[] {
   const volumes = new Map(objects.list(persistentVolumes).map((volume) => [volume.metadata?.name, volume]));
   return objects.list(persistentVolumeClaims).flatMap((claim) => {
     const name = claim.metadata?.name ?? '';
+    if (isKeptForNothing(objects, claim)) return [`claim ${name} is protected, and no snapshot is taken of it`];
     if (isDeleting(claim)) return isUsed(world, claim) ? [] : [`claim ${name} is still being deleted`];
     if (claim.status?.phase !== 'Bound') {
       if (!waitsForPerson(world, claim)) return [`claim ${name} is not bound`];
@@ -86,6 +89,15 @@ function isUsed({ sim }: World, claim: PersistentVolumeClaim): boolean {
         claim.status?.phase === 'Bound' &&
         (snapshot.status?.error !== undefined || (isDeleting(snapshot) && isSource(objects, snapshot))),
     );
+}
+
+/** It has the finalizer of snapshot-controller, and each of its snapshots is ready or gone. */
+function isKeptForNothing(objects: ObjectAccess, { metadata }: PersistentVolumeClaim): boolean {
+  if (metadata?.finalizers?.includes(snapshotFinalizers.claim) !== true) return false;
+  return objects
+    .list(volumeSnapshots)
+    .filter(({ spec }) => spec?.source?.persistentVolumeClaimName === metadata.name)
+    .every(({ status }) => status?.readyToUse === true);
 }
 
 /** Something was said about this very object. */
@@ -273,6 +285,12 @@ function unsettledSnapshots(world: World): readonly string[] {
     if (isDeleting(content) && !isUsed) found.push(`content ${content.metadata?.name} is still being deleted`);
   }
   const recorded = new Set(contents.map(({ status }) => status?.snapshotHandle));
+  for (const { metadata, status } of contents) {
+    const { uid = '', annotations, labels } = metadata ?? {};
+    const isShown = { ...labels, ...annotations }[snapshotAnnotations.beingCreated] !== undefined;
+    if (isShown && status?.readyToUse === true && !world.record.overwritten.has(uid))
+      found.push(`content ${metadata?.name} is ready and still says that it is being created`);
+  }
   for (const { id, name } of main.model.snapshots()) {
     if (!recorded.has(id) && !isAdmitted(world, main, { id, name }))
       found.push(`leak: snapshot ${name} has no content`);

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What meets a snapshot in the moments in which it is made or goes, and the program that works on it. */
+import type { Dice } from '@csi-sidecars/runtime/testing';
+import { type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
+import type { ProgramName } from '../programs.ts';
+import type { World } from '../world.ts';
+import { kind, type Kinds } from './kind.ts';
+import {
+  afterwards,
+  begunSnapshot,
+  contentOf,
+  leaderOf,
+  readyContent,
+  snapshotOf,
+  when,
+  withBoundClaim,
+  withMark,
+} from './moments.ts';
+import { listsOf, podOf } from './more-faults.ts';
+import { doLater, doNow, meet, troubleNames } from './more-users.ts';
+import { tried } from './users.ts';
+
+/** Others, too, so that not everything meets what single draws have left. */
+const drawClaim = (dice: Dice): number => 6 + dice.below(6);
+const drawSnapshot = (dice: Dice): number => 3 + dice.below(10);
+const programs: readonly ProgramName[] = ['csi-snapshotter', 'snapshot-controller'];
+
+function patchContent(world: World, name: string, body: object): void {
+  const target = { resource: volumeSnapshotContents, ref: { name } };
+  void tried(world.client.patch(target, { type: 'merge', body }));
+}
+
+export const snapshotKinds: Kinds = {
+  /**
+   * A program is replaced, and the watch cache that fills its first lists is behind, for one kind or for all. It shows a snapshot in the
+   * middle of its life, which is gone by now, or goes while the process begins.
+   */
+  newLeaderKnowsOldSnapshot: kind({
+    weight: 5,
+    draw: (dice) => ({
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
+      program: dice.pick([...programs, 'snapshot-controller'] as const),
+      old: dice.pick(['', 'volumesnapshots', 'volumesnapshotcontents']),
+      trouble: dice.pick(['none', 'slow', 'openBefore']),
+      first: dice.pick(['goes', 'goes', 'starts']),
+      other: dice.pick(['none', 'slow']),
+      ms: dice.pick([300, 2_500, 5_000]),
+      lagMs: dice.pick([2_000, 8_000, 20_000]),
+    }),
+    act: (world, { snapshot, claim, program, old, trouble, first, other, ms, lagMs }) => {
+      const who = podOf(world, program);
+      const start = (lists: ReadonlyMap<string, Uint8Array>): void => {
+        const untilMs = world.schedule.elapsedMs + 40_000;
+        world.timeLine.note('*', `${who} starts again with old lists`);
+        world.network.age({ untilMs, who, lists });
+        world.network.lag({ untilMs, who, resource: old, ms: lagMs });
+        for (const { name, restart } of world.installation.containers) if (name.startsWith(who)) restart();
+      };
+      withBoundClaim(world, claim, () => {
+        meet(world, 'CreateSnapshot', trouble);
+        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
+        const found = (): unknown =>
+          program === 'csi-snapshotter'
+            ? withMark(contentOf(world, snapshot), 'beingCreated')
+            : begunSnapshot(world, snapshot);
+        when(world, found, () => {
+          const uid = snapshotOf(world, snapshot)?.metadata?.uid;
+          const lists = new Map([...listsOf(world)].filter(([plural]) => old === '' || plural === old));
+          doLater(world, [ms, 'deleteSnapshot'], { snapshot });
+          if (first === 'starts') return start(lists);
+          const gone = (): unknown => (snapshotOf(world, snapshot)?.metadata?.uid === uid ? undefined : true);
+          when(world, gone, () => {
+            meet(world, 'CreateSnapshot', other);
+            if (other !== 'none') doNow(world, 'createSnapshot', { snapshot: snapshot + 1, claim, class: '' });
+            afterwards(world, ms, () => start(lists));
+          });
+        });
+      });
+    },
+  }),
+  /** Upstream's snapshot-controller replaces all annotations of a content by those of its copy, as often as that copy is old. */
+  contentMeetsOldCopy: kind({
+    weight: 4,
+    draw: (dice) => ({
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
+      creation: dice.pick(troubleNames),
+      deletion: dice.pick(['none', 'slow', 'openBefore', 'openBefore']),
+      deleteMs: dice.pick([100, 2_000, 12_000]),
+      everyMs: dice.pick([200, 1_000, 4_000]),
+      times: 1 + dice.below(4),
+    }),
+    act: (world, { snapshot, claim, creation, deletion, deleteMs, everyMs, times }) => {
+      withBoundClaim(world, claim, () => {
+        meet(world, 'CreateSnapshot', creation);
+        meet(world, 'DeleteSnapshot', deletion);
+        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
+        doLater(world, [deleteMs, 'deleteSnapshot'], { snapshot });
+        const made = (): VolumeSnapshotContent | undefined => contentOf(world, snapshot);
+        when(world, made, ({ metadata }) => {
+          // An intent that comes back after its call is taken for that of an open one.
+          if (withMark(made(), 'beingCreated') !== undefined) return;
+          world.record.overwritten.add(metadata?.uid ?? '');
+          const target = { resource: volumeSnapshotContents, ref: { name: metadata?.name ?? '' } };
+          const operations = [
+            { op: 'add', path: '/metadata/annotations', value: metadata?.annotations ?? {} },
+          ] as const;
+          const write = (): void => {
+            // What is retained may lose its snapshot at any moment, and then nothing puts the mark back.
+            if (made()?.spec?.deletionPolicy !== 'Delete') return;
+            void tried(world.client.patch(target, { type: 'json', operations }));
+          };
+          for (let count = 1; count <= times; count += 1) afterwards(world, everyMs * count, write);
+        });
+      });
+    },
+  }),
+  /** An administrator changes his mind about what becomes of a snapshot that is being deleted, and deletes both of its objects. */
+  policyChangesInDeletion: kind({
+    weight: 3,
+    draw: (dice) => ({
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
+      policy: dice.pick(['Retain', 'Delete']),
+      ms: dice.pick([0, 10, 50, 200, 1_000]),
+      slow: dice.pick(['delete', 'patch']),
+      lagMs: dice.pick([0, 0, 2_000]),
+    }),
+    act: (world, { snapshot, claim, policy, ms, slow, lagMs }) => {
+      withBoundClaim(world, claim, () => {
+        const who = podOf(world, slow === 'patch' ? 'csi-snapshotter' : 'snapshot-controller');
+        const what = `${slow} volumesnapshotcontents`;
+        doNow(world, 'createSnapshot', { snapshot, claim, class: policy === 'Retain' ? '' : 'kept' });
+        const ready = (): VolumeSnapshotContent | undefined => readyContent(world, snapshot);
+        when(world, ready, ({ metadata }) => {
+          const { name = '' } = metadata ?? {};
+          const untilMs = world.schedule.elapsedMs + 5_000;
+          world.network.open({ untilMs, who, what, chance: 0.5, fault: { kind: 'delay', ms: 1_500 } });
+          world.network.lag({ untilMs, who, resource: 'volumesnapshotcontents', ms: lagMs });
+          doNow(world, 'deleteSnapshot', { snapshot });
+          if (policy === 'Delete') void tried(world.client.delete(volumeSnapshotContents, { name }));
+          const { objects } = world.sim.server;
+          const marked = (): unknown => withMark(objects.get(volumeSnapshotContents, { name }), 'beingDeleted');
+          const change = (): void => patchContent(world, name, { spec: { deletionPolicy: policy } });
+          when(world, marked, () => afterwards(world, ms, change));
+        });
+      });
+    },
+  }),
+  /** The leader stands still in the middle of its work, and another one finishes it. */
+  leaderStandsStill: kind({
+    weight: 4,
+    draw: (dice) => ({
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
+      program: dice.pick(programs),
+      trouble: dice.pick(troubleNames),
+      ms: dice.pick([0, 0, 5, 50, 1_000]),
+      stillMs: dice.pick([25_000, 40_000]),
+    }),
+    act: (world, { snapshot, claim, program, trouble, ms, stillMs }) => {
+      withBoundClaim(world, claim, () => {
+        meet(world, 'CreateSnapshot', trouble);
+        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
+        const begun = (): unknown => begunSnapshot(world, snapshot);
+        when(world, begun, () => {
+          afterwards(world, ms, () => leaderOf(world, program)?.process()?.suspend(stillMs));
+        });
+      });
+    },
+  }),
+  /** The answers to what snapshot-controller writes for a snapshot are lost, their watch is slow, and the snapshot is not wanted any more. */
+  snapshotDiesUnseen: kind({
+    weight: 4,
+    draw: (dice) => ({
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
+      what: dice.pick(['update persistentvolumeclaims', 'create volumesnapshotcontents']),
+      answer: dice.pick(['reset', 'timeout']),
+      deleteMs: dice.pick([50, 200, 700]),
+      lagMs: dice.pick([3_000, 15_000]),
+    }),
+    act: (world, { snapshot, claim, what, answer, deleteMs, lagMs }) => {
+      withBoundClaim(world, claim, () => {
+        const who = 'snapshot-controller';
+        const untilMs = world.schedule.elapsedMs + 2_000;
+        const fault =
+          answer === 'reset'
+            ? ({ kind: 'break', point: 'after', failure: 'reset' } as const)
+            : ({ kind: 'status', point: 'after', code: 504, reason: 'Timeout' } as const);
+        world.network.open({ untilMs, who, what, chance: 1, fault });
+        world.network.lag({ untilMs, who, resource: what.split(' ')[1]!, ms: lagMs });
+        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
+        doLater(world, [deleteMs, 'deleteSnapshot'], { snapshot });
+      });
+    },
+  }),
+  /** One snapshot of a claim is taken while the next one begins, and fails for a while. */
+  snapshotsOverlap: kind({
+    weight: 3,
+    draw: (dice) => ({
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
+      trouble: dice.pick(['slow', 'openBefore']),
+      ms: dice.pick([0, 10, 30, 100]),
+    }),
+    act: (world, { snapshot, claim, trouble, ms }) => {
+      withBoundClaim(world, claim, () => {
+        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
+        const begun = (): unknown => withMark(contentOf(world, snapshot), 'beingCreated');
+        when(world, begun, () => {
+          afterwards(world, ms, () => meet(world, 'CreateSnapshot', trouble));
+          doLater(world, [ms, 'createSnapshot'], { snapshot: snapshot + 1, claim, class: '' });
+        });
+      });
+    },
+  }),
+  /** The leader may die in the moment in which both are gone. */
+  snapshotsDieTogether: kind({
+    weight: 5,
+    draw: (dice) => ({
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
+      class: dice.pick(['', 'kept']),
+      trouble: dice.pick(troubleNames),
+      ms: dice.pick([100, 3_000, 15_000]),
+      leader: dice.pick(['stays', 'dies']),
+    }),
+    act: (world, { snapshot, claim, class: snapshotClass, trouble, ms, leader }) => {
+      const both = [snapshot, snapshot + 1];
+      const areGone = (): boolean => both.every((each) => snapshotOf(world, each) === undefined);
+      withBoundClaim(world, claim, () => {
+        for (const each of both) {
+          meet(world, 'CreateSnapshot', trouble);
+          doNow(world, 'createSnapshot', { snapshot: each, claim, class: snapshotClass });
+          doLater(world, [ms, 'deleteSnapshot'], { snapshot: each });
+        }
+        if (leader === 'stays') return;
+        const die = (): void => leaderOf(world, 'snapshot-controller')?.process()?.kill('crash');
+        afterwards(world, ms, () => when(world, () => areGone() || undefined, die));
+      });
+    },
+  }),
+};
