@@ -14,7 +14,7 @@ import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { leaseNamespace } from '../names.ts';
 import type { World } from '../world.ts';
 import { kind, type Kinds } from './kind.ts';
-import { doLater, doNow } from './more-users.ts';
+import { claims, doLater, meet, withClaim } from './more-users.ts';
 
 const programs = ['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter', 'snapshot-controller'];
 const cached: readonly Resource[] = [
@@ -48,6 +48,12 @@ export function listsOf(
     }),
   );
 }
+
+const callsOf: Readonly<Record<string, string>> = {
+  createPod: 'ControllerPublishVolume',
+  growClaim: 'ControllerExpandVolume',
+  createSnapshot: 'CreateSnapshot',
+};
 
 export const moreFaultKinds: Kinds = {
   /** What others do with an object whose write got no answer comes late. */
@@ -100,36 +106,34 @@ export const moreFaultKinds: Kinds = {
       }, ageMs);
     },
   }),
-  /** A leader cannot reach its lease, and everything else works; users go on while the next one leads. */
+  /** A leader cannot reach its lease, and everything else works; calls that it has begun before take longer than its term. */
   leaseIsOutOfReach: kind({
     weight: 4,
-    // The next leader needs time to take over and to work.
-    when: 'early',
-    draw: (dice) => ({ lease: dice.below(20), claim: dice.below(8), ms: dice.pick([8_000, 45_000, 90_000]) }),
-    act: (world, { lease, claim, ms }) => {
+    draw: (dice) => ({
+      lease: dice.below(20),
+      claim: dice.below(claims),
+      afterMs: dice.pick([0, 5_000, 8_500]),
+      ms: dice.pick([8_000, 45_000, 90_000]),
+    }),
+    act: (world, { lease, claim, afterMs, ms }) => {
       const all = world.sim.server.objects
         .list(leases)
         .filter(({ metadata }) => metadata?.namespace === leaseNamespace);
       const [who = ''] = all[lease % Math.max(all.length, 1)]?.spec?.holderIdentity?.split('_') ?? [];
       if (who === '') return;
-      world.network.open({
-        untilMs: world.schedule.elapsedMs + ms,
-        who,
-        what: '* leases',
-        chance: 1,
-        fault: { kind: 'break', point: 'before', failure: 'timeout' },
+      withClaim(world, claim, () => {
+        world.network.open({
+          untilMs: world.schedule.elapsedMs + ms,
+          who,
+          what: '* leases',
+          chance: 1,
+          fault: { kind: 'break', point: 'before', failure: 'timeout' },
+        });
+        for (const [what, method] of Object.entries(callsOf)) {
+          meet(world, method, 'timesOut');
+          doLater(world, [afterMs, what], { claim, pod: 0, gib: 3, snapshot: claim % 5, class: '' });
+        }
       });
-      doNow(world, 'createClaim', { claim, class: 'fast', attributes: '' });
-      // The lease is taken over after 15 to 20 seconds.
-      for (const afterMs of [22_000, 38_000]) {
-        doLater(world, [afterMs, 'createSnapshot'], { snapshot: claim % 5, claim, class: '' });
-        doLater(world, [afterMs, 'createPod'], { claim, pod: 0 });
-        doLater(world, [afterMs, 'growClaim'], { claim, gib: Math.ceil(afterMs / 10_000) });
-        doLater(world, [afterMs, 'createClaim'], { claim: (claim + 1) % 8, class: 'fast', attributes: '' });
-        doLater(world, [afterMs + 8_000, 'deleteClaim'], { claim: (claim + 1) % 8 });
-        doLater(world, [afterMs + 8_000, 'deletePod'], { claim, pod: 0 });
-        doLater(world, [afterMs + 8_000, 'deleteSnapshot'], { snapshot: claim % 5 });
-      }
     },
   }),
   /** An overloaded server, or a proxy before it, asks for a pause that is far too long. */
