@@ -174,8 +174,11 @@ export function createAttachDetach(deps: SimDeps): SimController {
       case 'report':
       case 'unreport':
         return report(target, action.kind, signal);
-      case 'delete':
-        await client.delete(volumeAttachments, { name: attachmentName(target) }, { signal });
+      case 'delete': {
+        // As upstream, which knows what it detaches: for a pod that comes meanwhile the volume is not reported.
+        const left = await client.delete(volumeAttachments, { name: attachmentName(target) }, { signal });
+        if (left !== undefined) attachments.remember(left);
+      }
     }
   }
 
