@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The controllers of the world: the real ones, with the settings that their flags have by default. */
+/** The controllers of the world: the real ones, with the settings that their flags have by default, but for the resync. */
 import { createAttacher } from '@csi-sidecars/attacher';
 import { lockNameOf as attacherLock, someSettings as someAttacherSettings } from '@csi-sidecars/attacher/testing';
 import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
@@ -32,6 +32,9 @@ export type ProgramName =
   | 'csi-snapshotter'
   | 'snapshot-controller';
 
+/** Longer than a story: a resync would make up for a wake-up that is missing. */
+const resyncMs = 3_600_000;
+
 /** What a program does once it leads. */
 export type Assemble = (ports: ControllerPorts, driver: DriverOfProgram) => LeadingController;
 
@@ -53,13 +56,16 @@ const methodsOf: Readonly<Partial<Record<ProgramName, readonly string[]>>> = {
   'csi-snapshotter': ['CreateSnapshot', 'DeleteSnapshot'],
 };
 
+export const programsByMethod: ReadonlyMap<string, string> = new Map(
+  Object.entries(methodsOf).flatMap(([name, methods]) => methods.map((method) => [method, name] as const)),
+);
+
 /** The lease that a process holds when it calls a method, by method. */
 export function leasesByMethod(driverName: string, shape: Shape): ReadonlyMap<string, string> {
   const programs = programsFor(shape);
-  const entries = Object.entries(methodsOf).flatMap(([name, methods]) =>
-    methods.map((method) => [method, programs[name as ProgramName].lockName(driverName)] as const),
+  return new Map(
+    [...programsByMethod].map(([method, name]) => [method, programs[name as ProgramName].lockName(driverName)]),
   );
-  return new Map(entries);
 }
 
 /** `onNode`: csi-provisioner as the instance of that node. */
@@ -93,7 +99,7 @@ export function programsFor(shape: Shape, onNode?: number): Readonly<Record<Prog
       name: 'csi-attacher',
       lockName: attacherLock,
       assemble: (ports, { info, channel }) =>
-        createAttacher({ ...ports, channel }, { driver: info, settings: someAttacherSettings() }),
+        createAttacher({ ...ports, channel }, { driver: info, settings: someAttacherSettings({ resyncMs }) }),
     },
     'csi-resizer': {
       name: 'csi-resizer',
@@ -102,7 +108,7 @@ export function programsFor(shape: Shape, onNode?: number): Readonly<Record<Prog
         const events = createEventRecorder(ports, { component: `external-resizer ${info.name}` });
         const resizer = createResizer(
           { ...ports, channel, events },
-          { driver: { ...info, expansion: 'controller' }, settings: someResizerSettings() },
+          { driver: { ...info, expansion: 'controller' }, settings: someResizerSettings({ resyncMs }) },
         );
         return { run: (signal) => resizer.run(signal), end: () => events.flush() };
       },
@@ -114,7 +120,7 @@ export function programsFor(shape: Shape, onNode?: number): Readonly<Record<Prog
         const events = createEventRecorder(ports, { component: `csi-snapshotter ${info.name}` });
         const snapshotter = createSnapshotter(
           { ...ports, channel, events },
-          { driver: info, settings: someSnapshotterSettings() },
+          { driver: info, settings: someSnapshotterSettings({ resyncMs }) },
         );
         return { run: (signal) => snapshotter.run(signal), end: () => events.flush() };
       },
@@ -126,7 +132,7 @@ export function programsFor(shape: Shape, onNode?: number): Readonly<Record<Prog
         const events = createEventRecorder(ports, { component: 'snapshot-controller' });
         const controller = createSnapshotController(
           { ...ports, events, operationMetrics: ports.metrics },
-          someSnapshotControllerSettings(),
+          someSnapshotControllerSettings({ resyncMs }),
         );
         return { run: (signal) => controller.run(signal), end: () => events.flush() };
       },

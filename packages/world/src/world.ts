@@ -84,6 +84,7 @@ export function createWorld(story: Story): World {
     timeLine,
     server: sim.server,
     shape,
+    lateUntilMs: network.lateUntilMs,
     isMounted: (volume, nodeId) => (sim.nodes.get(nodeId.replace(/^id-/, ''))?.mounts().get(volume)?.length ?? 0) > 0,
   }) as World['drivers'];
   const [main] = drivers;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { adminKinds } from './admins.ts';
 import { faultKinds } from './faults.ts';
+import { growthKinds } from './growth.ts';
 import type { HappeningKind } from './kind.ts';
 import { moreFaultKinds } from './more-faults.ts';
 import { moreUserKinds } from './more-users.ts';
@@ -14,6 +15,7 @@ const byName: Readonly<Record<string, HappeningKind>> = {
   ...faultKinds,
   ...moreUserKinds,
   ...moreFaultKinds,
+  ...growthKinds,
 };
 
 export const kinds: readonly (HappeningKind & { readonly name: string })[] = Object.entries(byName).map(

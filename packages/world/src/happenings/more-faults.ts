@@ -10,6 +10,7 @@ import {
   volumeAttachments,
 } from '@csi-sidecars/runtime';
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
+import type { AgedWindow } from '../network.ts';
 import type { World } from '../world.ts';
 import { containerOf } from './faults.ts';
 import { kind, type Kinds } from './kind.ts';
@@ -31,7 +32,7 @@ function podOf({ story }: World, program: string): string {
 }
 
 /** The lists of this moment, by plural. */
-function listsOf({ sim: { server } }: World): ReadonlyMap<string, Uint8Array> {
+export function listsOf({ sim: { server } }: World): ReadonlyMap<string, Uint8Array> {
   const resourceVersion = String(server.revision());
   return new Map(
     cached.map((resource) => {
@@ -42,6 +43,23 @@ function listsOf({ sim: { server } }: World): ReadonlyMap<string, Uint8Array> {
       return [plural, Buffer.from(stringifyJson(list))];
     }),
   );
+}
+
+/** The processes of a program start again, and their API server is behind. */
+export function startAgain(
+  world: World,
+  { program, lists, lagMs, ms }: Pick<AgedWindow, 'lists'> & { program: string; lagMs: number; ms: number },
+): void {
+  if (world.network.isOver()) return;
+  const who = podOf(world, program);
+  const untilMs = world.schedule.elapsedMs + ms;
+  world.timeLine.note('*', `${who} starts again with old lists`);
+  world.network.age({ untilMs, who, lists });
+  // The next leader begins only when the lease has expired.
+  world.network.lag({ untilMs, who, resource: '', ms: lagMs });
+  for (const { name, process } of world.installation.containers) {
+    if (name.startsWith(who)) process()?.kill('crash');
+  }
 }
 
 export const moreFaultKinds: Kinds = {
@@ -80,19 +98,8 @@ export const moreFaultKinds: Kinds = {
       ms: 30_000,
     }),
     act: (world, { program, ageMs, lagMs, ms }) => {
-      const who = podOf(world, program);
       const lists = listsOf(world);
-      world.users.post(() => {
-        if (world.network.isOver()) return;
-        const untilMs = world.schedule.elapsedMs + ms;
-        world.timeLine.note('*', `${who} starts again with lists that are ${ageMs} ms old`);
-        world.network.age({ untilMs, who, lists });
-        // The next leader begins only when the lease has expired.
-        world.network.lag({ untilMs, who, resource: '', ms: lagMs });
-        for (const { name, process } of world.installation.containers) {
-          if (name.startsWith(who)) process()?.kill('crash');
-        }
-      }, ageMs);
+      world.users.post(() => startAgain(world, { program, lists, lagMs, ms }), ageMs);
     },
   }),
   /** A leader cannot reach its lease, and everything else works. */

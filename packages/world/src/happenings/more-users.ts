@@ -13,12 +13,12 @@ import { tried, userKinds } from './users.ts';
 
 const known: Kinds = userKinds;
 
-function doNow(world: World, what: string, args: Args): void {
+export function doNow(world: World, what: string, args: Args): void {
   known[what]?.act(world, args);
 }
 
 /** Not after the turbulence. */
-function doLater(world: World, [afterMs, what]: readonly [ms: number, what: string], args: Args): void {
+export function doLater(world: World, [afterMs, what]: readonly [ms: number, what: string], args: Args): void {
   world.users.post(() => {
     if (world.network.isOver()) return;
     world.timeLine.note('*', () => `${what} ${JSON.stringify(args)}`);
@@ -29,7 +29,7 @@ function doLater(world: World, [afterMs, what]: readonly [ms: number, what: stri
 /** The claim is usually bound by then. */
 const boundMs = 600;
 
-function withClaim(world: World, claim: number, act: () => void): void {
+export function withClaim(world: World, claim: number, act: () => void): void {
   doNow(world, 'createClaim', { claim, class: 'fast', attributes: '' });
   world.users.post(() => {
     if (!world.network.isOver()) act();
@@ -50,9 +50,9 @@ const troubles: Readonly<Record<string, readonly FaultRule[]>> = {
   ],
   connectionBreaks: [{ at: 'after', times: 1, action: { kind: 'drop' } }],
 };
-const troubleNames = Object.keys(troubles);
+export const troubleNames: readonly string[] = Object.keys(troubles);
 
-function meet(world: World, method: string, trouble: string): void {
+export function meet(world: World, method: string, trouble: string): void {
   for (const rule of troubles[trouble]!) world.drivers[0].model.faults.add({ ...rule, method });
 }
 
@@ -81,14 +81,15 @@ function releaseUnbound(world: World, name: string): void {
 }
 
 /** The call that follows from it, and who makes it. */
-const callOf: Readonly<Record<string, readonly [method: string, program: string]>> = {
+export const callOf: Readonly<Record<string, readonly [method: string, program: string]>> = {
   createClaim: ['CreateVolume', 'csi-provisioner'],
   createSnapshot: ['CreateSnapshot', 'csi-snapshotter'],
   createPod: ['ControllerPublishVolume', 'csi-attacher'],
   growClaim: ['ControllerExpandVolume', 'csi-resizer'],
+  modifyClaim: ['ControllerModifyVolume', 'csi-resizer'],
 };
 
-function isOf(pod: string, what: string): boolean {
+export function isOf(pod: string, what: string): boolean {
   return pod.startsWith('csi-sidecars') || pod.startsWith(callOf[what]![1]);
 }
 

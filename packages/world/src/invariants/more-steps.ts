@@ -13,14 +13,17 @@ import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
 import type { DriverModel } from '@csi-sidecars/test-driver';
 import { leaseNamespace } from '../names.ts';
 import type { StepChecks } from './at-every-step.ts';
+import { createPace, type PaceStage } from './pace.ts';
 
-export interface MoreStage {
+export interface MoreStage extends Pick<PaceStage, 'lateUntilMs'> {
   readonly server: FakeApiServer;
   readonly driver: DriverModel;
   readonly driverName: string;
   readonly nowMs: () => number;
   /** The lease under which a method is called, by method. */
   readonly leaseOf: ReadonlyMap<string, string>;
+  /** The program that calls a method, by method. */
+  readonly programOf: ReadonlyMap<string, string>;
 }
 
 export interface Answered {
@@ -53,7 +56,7 @@ const graceMs = 10_000;
 
 export function withMoreChecks(
   checks: StepChecks,
-  { server, driver, driverName, nowMs, leaseOf }: MoreStage,
+  { server, driver, driverName, nowMs, lateUntilMs, leaseOf, programOf }: MoreStage,
 ): MoreChecks {
   const { objects } = server;
   const deleted = new Set<string>();
@@ -64,6 +67,9 @@ export function withMoreChecks(
   const inFlight = new Map<string, Set<string>>();
   const denied = new Set<string>();
   const wasOpen = new Set<string>();
+  /** Snapshots that the driver may still be taking for a caller that has gone. */
+  const unanswered = new Set<string>();
+  const pace = createPace({ server, nowMs, lateUntilMs, breach: checks.breach });
   let seen = -1;
 
   function holderOf(lease: string): string {
@@ -99,6 +105,7 @@ export function withMoreChecks(
   }
 
   function noteSnapshot(name: string, code: string): void {
+    unanswered.delete(name);
     if (code === 'OK') wasOpen.delete(name);
     else if (open.has(code)) wasOpen.add(name);
     else if (wasOpen.has(name)) denied.add(name);
@@ -106,7 +113,10 @@ export function withMoreChecks(
 
   return {
     ...checks,
-    afterLoss: checks.afterDeath,
+    afterLoss(process) {
+      checks.afterDeath(process);
+      pace.forget(process);
+    },
     denied,
     get breaches() {
       return checks.breaches;
@@ -114,6 +124,7 @@ export function withMoreChecks(
     beforeCall(process, method, request) {
       checks.beforeCall(process, method, request);
       lookAtLease(process, method);
+      pace.before(process, programOf.get(method) ?? '', request);
       inFlight.set(process, (inFlight.get(process) ?? new Set()).add(callOf(method, request)));
       const { volume_id: handle = '', capacity_range: range } = request as Request;
       const id = String(handle);
@@ -125,6 +136,11 @@ export function withMoreChecks(
           .some(({ spec }) => spec?.csi?.driver === driverName && spec.csi.volumeHandle === id);
         if (deleted.has(id) && !isKnown) checks.breach('gone: DeleteVolume for a PersistentVolume that is gone');
       }
+      if (method === 'CreateSnapshot') {
+        const name = String((request as Request)['name']);
+        if (unanswered.has(name)) wasOpen.add(name);
+        unanswered.add(name);
+      }
       if (method === 'ControllerExpandVolume') {
         const size = String((range as Request)['required_bytes']);
         const before = sizes.get(id) ?? size;
@@ -132,7 +148,8 @@ export function withMoreChecks(
         if (before !== size) checks.breach(`same-size: ${size} is called while the outcome of ${before} is open`);
       }
     },
-    answered({ method, request, code }) {
+    answered({ process, method, request, code }) {
+      pace.answered(process, request, code);
       const { name, volume_id: handle } = request as Request;
       if (method === 'DeleteVolume' && code === 'OK') deleted.add(String(handle));
       if (method === 'CreateSnapshot') noteSnapshot(String(name), code);
@@ -149,6 +166,7 @@ export function withMoreChecks(
     },
     look() {
       checks.look();
+      pace.look();
       if (seen === server.revision()) return;
       seen = server.revision();
       lookAtReleases();
