@@ -60,7 +60,7 @@ export function linkChannel({ process, driver, channel, delayMs, onCall, onAnswe
           process.post(() => end(deliver), delayMs());
         };
         driver.post(() => {
-          if (signal?.aborted === true) return;
+          if (signal?.aborted === true || process.isDead) return;
           onCall(method, request);
           void ask();
         }, delayMs());

@@ -96,6 +96,7 @@ function startDriver(deps: DriverDeps, { name, programs, capabilities }: Abiliti
       nowMs: () => schedule.elapsedMs,
       lateUntilMs,
       programOf: programsByMethod,
+      isOnNodes: shape.deployment === 'nodes' && shape.protection === 'always' && name === driverName,
       leaseOf: leasesByMethod(name, shape),
     }),
     isUp: () => isUp,

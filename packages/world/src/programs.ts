@@ -84,6 +84,13 @@ export function programsFor(shape: Shape, onNode?: number): Readonly<Record<Prog
             driver: info,
             settings: someProvisionerSettings({
               provisioningProtection: shape.protection,
+              // As after the look at what the cluster serves.
+              features: {
+                topology: true,
+                volumeAttributesClass: true,
+                crossNamespaceVolumeDataSource: false,
+                snapshotSweep: true,
+              },
               node,
               strictTopology: node !== undefined,
             }),

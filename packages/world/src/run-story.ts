@@ -138,7 +138,13 @@ function deleteRetained(world: World): void {
   deleteAll(world, volumeSnapshotContents, ({ spec }: VolumeSnapshotContent) => spec?.deletionPolicy === 'Retain');
 }
 
-function leftObjects({ sim }: World): readonly string[] {
+/** Damage only: the VolumeAttachment is lost, and the driver rightly keeps the volume. */
+function isHeldByDriver(main: World['drivers'][0], { spec }: PersistentVolume): boolean {
+  const stored = main.model.volumes().find(({ id }) => id === spec?.csi?.volumeHandle);
+  return (stored?.attachments.length ?? 0) > 0;
+}
+
+function leftObjects({ sim, story, drivers: [main] }: World): readonly string[] {
   const kinds: readonly Resource[] = [
     ...ofUsers,
     persistentVolumes,
@@ -146,9 +152,10 @@ function leftObjects({ sim }: World): readonly string[] {
     volumeSnapshotContents,
     volumeGroupSnapshotContents,
   ];
-  return kinds.flatMap((resource) =>
-    sim.server.objects.list(resource).map(({ metadata }) => `${resource.kind} ${metadata?.name} is left`),
-  );
+  const left = kinds.flatMap((resource) => sim.server.objects.list(resource).map((object) => ({ resource, object })));
+  return left
+    .filter(({ object }) => !story.shape.damage || !isHeldByDriver(main, object))
+    .map(({ resource, object }) => `${resource.kind} ${object.metadata?.name} is left`);
 }
 
 function leftInDrivers(world: World): readonly string[] {

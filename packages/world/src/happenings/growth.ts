@@ -3,9 +3,12 @@
 import type { ScheduledProcess } from '@csi-sidecars/runtime/testing';
 import type { Args } from '../story.ts';
 import type { World } from '../world.ts';
+import { nodeName } from '../names.ts';
+import { adminKinds } from './admins.ts';
 import { kind, type Kinds } from './kind.ts';
 import { listsOf, startAgain } from './more-faults.ts';
 import { callOf, doLater, doNow, isOf, meet, troubleNames, withClaim } from './more-users.ts';
+import { patchClaim } from './users.ts';
 
 const claims = 8;
 const snapshots = 5;
@@ -26,6 +29,9 @@ const argsOf = (what: string, claim: number, snapshot: number): Args => ({
   pod: 0,
   gib: 3,
 });
+
+/** As long as it takes to be ready, usually. */
+const readyMs = 1_500;
 
 /** The process that has made the last call of the method. */
 function callerOf({ drivers: [main], installation }: World, method: string): ScheduledProcess | undefined {
@@ -112,6 +118,58 @@ export const growthKinds: Kinds = {
           world.users.post(() => startAgain(world, { program, lists, lagMs, ms: 30_000 }), callMs + 3_000);
         }, 400);
       });
+    },
+  }),
+  /** A claim that is restored from a snapshot ends before its volume is recorded, by its user or with the process, and then the snapshot. */
+  restoreEndsEarly: kind({
+    weight: 5,
+    draw: (dice) => ({
+      claim: dice.below(claims / 2),
+      to: claims / 2 + dice.below(claims / 2),
+      snapshot: dice.below(snapshots),
+      trouble: dice.pick(troubleNames),
+      how: dice.pick(['claim', 'process', 'both', 'both']),
+      ms: dice.pick([300, 3_000, 12_000]),
+    }),
+    act: (world, { claim, to, snapshot, trouble, how, ms }) => {
+      withClaim(world, claim, () => {
+        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
+        world.users.post(() => {
+          if (world.network.isOver()) return;
+          meet(world, 'CreateVolume', trouble);
+          doNow(world, 'restoreClaim', { claim: to, snapshot });
+          if (how !== 'process') doLater(world, [ms, 'deleteClaim'], { claim: to });
+          if (how !== 'claim') world.users.post(() => callerOf(world, 'CreateVolume')?.kill('crash'), ms);
+          doLater(world, [ms + 5_000, 'deleteSnapshot'], { snapshot });
+        }, world.story.shape.snapshotMs + readyMs);
+      });
+    },
+  }),
+  /** Node deployment: a node goes down when the outcome of a call on it is open, and the scheduler selects another one for the claim. */
+  nodeGoesInCall: kind({
+    weight: 4,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      trouble: dice.pick(['openAfter', 'openBefore', 'timesOut', 'answersLate']),
+      ms: dice.pick([5_000, 20_000]),
+    }),
+    act: (world, { claim, trouble, ms }) => {
+      const { shape } = world.story;
+      if (shape.deployment !== 'nodes') return;
+      meet(world, 'CreateVolume', trouble);
+      doNow(world, 'createClaim', { claim, class: 'late', attributes: '' });
+      doNow(world, 'createPod', { claim, pod: 0 });
+      world.users.post(() => {
+        const pod = callerOf(world, 'CreateVolume')?.name.split('#')[0] ?? '';
+        const node = Number(/-on-(\d+)$/.exec(pod)?.[1] ?? -1);
+        if (node < 0 || world.network.isOver()) return;
+        const container = world.installation.containers.find(({ name }) => name === pod);
+        container?.scaleTo(0);
+        world.users.post(() => container?.scaleTo(1), ms);
+        adminKinds['nodeVanishes']?.act(world, { node, ms });
+        const other = { 'volume.kubernetes.io/selected-node': nodeName((node + 1) % shape.nodes) };
+        patchClaim(world, `claim-${claim}`, { metadata: { annotations: other } });
+      }, 700);
     },
   }),
 };

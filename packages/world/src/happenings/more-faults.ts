@@ -52,10 +52,10 @@ export function startAgain(
 ): void {
   if (world.network.isOver()) return;
   const who = podOf(world, program);
-  const untilMs = world.schedule.elapsedMs + ms;
+  // The next leader begins only when the lease has expired, and the watch of the lease is late as well.
+  const untilMs = world.schedule.elapsedMs + ms + lagMs;
   world.timeLine.note('*', `${who} starts again with old lists`);
   world.network.age({ untilMs, who, lists });
-  // The next leader begins only when the lease has expired.
   world.network.lag({ untilMs, who, resource: '', ms: lagMs });
   for (const { name, process } of world.installation.containers) {
     if (name.startsWith(who)) process()?.kill('crash');

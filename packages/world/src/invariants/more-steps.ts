@@ -4,6 +4,7 @@
  *
  * - `in-use`: a volume that is attached is not deleted.
  * - `gone`: DeleteVolume is not repeated for a PersistentVolume that is gone, by no process: its handle may be in use again.
+ * - `one-volume`: in node deployment no instance asks for the volume of a claim while another one may have made it.
  * - `same-size`: while the outcome of an expansion is open, no other size is called for the volume.
  * - `one-leader`: a process whose lease another one has taken stops calling within 10 seconds.
  * - `work-first`: a lease is released when nothing is in flight any more.
@@ -24,6 +25,8 @@ export interface MoreStage extends Pick<PaceStage, 'lateUntilMs'> {
   readonly leaseOf: ReadonlyMap<string, string>;
   /** The program that calls a method, by method. */
   readonly programOf: ReadonlyMap<string, string>;
+  /** Each node has volumes of its own, and a claim shows from the first call on whose it is. */
+  readonly isOnNodes: boolean;
 }
 
 export interface Answered {
@@ -53,10 +56,12 @@ const open: ReadonlySet<string> = new Set([
   'Aborted',
 ]);
 const graceMs = 10_000;
+/** A run of the others may make two calls, and what has come during the first is new to the second. */
+const paced: ReadonlySet<string> = new Set(['ControllerExpandVolume', 'ControllerModifyVolume']);
 
 export function withMoreChecks(
   checks: StepChecks,
-  { server, driver, driverName, nowMs, lateUntilMs, leaseOf, programOf }: MoreStage,
+  { server, driver, driverName, nowMs, lateUntilMs, leaseOf, programOf, isOnNodes }: MoreStage,
 ): MoreChecks {
   const { objects } = server;
   const deleted = new Set<string>();
@@ -67,6 +72,8 @@ export function withMoreChecks(
   const inFlight = new Map<string, Set<string>>();
   const denied = new Set<string>();
   const wasOpen = new Set<string>();
+  /** Who may have made a volume, by its name. */
+  const makers = new Map<string, string>();
   /** Snapshots that the driver may still be taking for a caller that has gone. */
   const unanswered = new Set<string>();
   const pace = createPace({ server, nowMs, lateUntilMs, breach: checks.breach });
@@ -111,6 +118,13 @@ export function withMoreChecks(
     else if (wasOpen.has(name)) denied.add(name);
   }
 
+  function lookAtMaker(process: string, name: string): void {
+    const other = makers.get(name) ?? podOf(process);
+    makers.set(name, podOf(process));
+    if (!isOnNodes || other === podOf(process)) return;
+    checks.breach(`one-volume: ${podOf(process)} asks for ${name}, which ${other} may have made`);
+  }
+
   return {
     ...checks,
     afterLoss(process) {
@@ -124,7 +138,7 @@ export function withMoreChecks(
     beforeCall(process, method, request) {
       checks.beforeCall(process, method, request);
       lookAtLease(process, method);
-      pace.before(process, programOf.get(method) ?? '', request);
+      if (paced.has(method)) pace.before(process, programOf.get(method) ?? '', request);
       inFlight.set(process, (inFlight.get(process) ?? new Set()).add(callOf(method, request)));
       const { volume_id: handle = '', capacity_range: range } = request as Request;
       const id = String(handle);
@@ -136,6 +150,7 @@ export function withMoreChecks(
           .some(({ spec }) => spec?.csi?.driver === driverName && spec.csi.volumeHandle === id);
         if (deleted.has(id) && !isKnown) checks.breach('gone: DeleteVolume for a PersistentVolume that is gone');
       }
+      if (method === 'CreateVolume') lookAtMaker(process, String((request as Request)['name']));
       if (method === 'CreateSnapshot') {
         const name = String((request as Request)['name']);
         if (unanswered.has(name)) wasOpen.add(name);
@@ -151,6 +166,7 @@ export function withMoreChecks(
     answered({ process, method, request, code }) {
       pace.answered(process, request, code);
       const { name, volume_id: handle } = request as Request;
+      if (method === 'CreateVolume' && code === 'ResourceExhausted') makers.delete(String(name));
       if (method === 'DeleteVolume' && code === 'OK') deleted.add(String(handle));
       if (method === 'CreateSnapshot') noteSnapshot(String(name), code);
       if (method !== 'ControllerExpandVolume' || open.has(code)) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * `paced`: what has failed is not called again at once by the same process, as long as no one else has written anything since the failed
- * call began.
+ * `paced`: an expansion or modification that has failed is not called again at once by the same process, as long as no one else has written
+ * anything since the failed call began.
  */
 import { stringifyJson } from '@csi-sidecars/runtime';
 import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
