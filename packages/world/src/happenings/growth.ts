@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What coincides with a call that is under way: a refusal, a leader that stands still, a process that starts with a server that is behind. */
+import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import type { ScheduledProcess } from '@csi-sidecars/runtime/testing';
 import type { Args } from '../story.ts';
 import type { World } from '../world.ts';
-import { nodeName } from '../names.ts';
+import { namespace, nodeName } from '../names.ts';
 import { adminKinds } from './admins.ts';
 import { kind, type Kinds } from './kind.ts';
 import { listsOf, startAgain } from './more-faults.ts';
@@ -162,7 +163,11 @@ export const growthKinds: Kinds = {
       world.users.post(() => {
         const pod = callerOf(world, 'CreateVolume')?.name.split('#')[0] ?? '';
         const node = Number(/-on-(\d+)$/.exec(pod)?.[1] ?? -1);
-        if (node < 0 || world.network.isOver()) return;
+        const ref = { namespace, name: `claim-${claim}` };
+        const { finalizers = [] } = world.sim.server.objects.get(persistentVolumeClaims, ref)?.metadata ?? {};
+        // The story has one storage for all nodes, so that no volume may be made twice.
+        const isKept = finalizers.some((each) => each.startsWith('provisioning-protection'));
+        if (node < 0 || !isKept || world.network.isOver()) return;
         const container = world.installation.containers.find(({ name }) => name === pod);
         container?.scaleTo(0);
         world.users.post(() => container?.scaleTo(1), ms);
