@@ -128,9 +128,9 @@ export const growthKinds: Kinds = {
       claim: dice.below(claims / 2),
       to: claims / 2 + dice.below(claims / 2),
       snapshot: dice.below(snapshots),
-      trouble: dice.pick(troubleNames),
-      how: dice.pick(['claim', 'process', 'both', 'both']),
-      ms: dice.pick([300, 3_000, 12_000]),
+      trouble: dice.pick(['slow', 'timesOut', 'answersLate', 'openThenFinal']),
+      how: dice.pick(['claim', 'process', 'both', 'both', 'both']),
+      ms: dice.pick([300, 3_000]),
     }),
     act: (world, { claim, to, snapshot, trouble, how, ms }) => {
       withClaim(world, claim, () => {
