@@ -12,7 +12,7 @@ import {
 import { createStepChecks } from './invariants/at-every-step.ts';
 import { type MoreChecks, withMoreChecks } from './invariants/more-steps.ts';
 import { driverName, nodeIdOf, nodeName, plainDriverName } from './names.ts';
-import { leasesByMethod, type ProgramName } from './programs.ts';
+import { leasesByMethod, type ProgramName, programsByMethod } from './programs.ts';
 import type { Shape } from './story.ts';
 import { segmentsOf } from './topology.ts';
 
@@ -34,6 +34,7 @@ export interface DriverDeps {
   readonly timeLine: TimeLine;
   readonly server: FakeApiServer;
   readonly isMounted: (volumeName: string, nodeId: string) => boolean;
+  readonly lateUntilMs: (process: string) => number;
   readonly shape: Shape;
 }
 
@@ -66,7 +67,7 @@ interface Abilities {
 }
 
 function startDriver(deps: DriverDeps, { name, programs, capabilities }: Abilities): DriverActor {
-  const { schedule, timeLine, server, isMounted, shape } = deps;
+  const { schedule, timeLine, server, isMounted, lateUntilMs, shape } = deps;
   const process = schedule.process(name);
   const model = createDriverModel({
     clock: process.clock,
@@ -93,6 +94,9 @@ function startDriver(deps: DriverDeps, { name, programs, capabilities }: Abiliti
       driver: model,
       driverName: name,
       nowMs: () => schedule.elapsedMs,
+      lateUntilMs,
+      programOf: programsByMethod,
+      isOnNodes: shape.deployment === 'nodes' && shape.protection === 'always' && name === driverName,
       leaseOf: leasesByMethod(name),
     }),
     isUp: () => isUp,

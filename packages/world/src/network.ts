@@ -46,6 +46,8 @@ export interface Network {
   readonly lag: (window: LagWindow) => void;
   /** Lists of any version come from an old state, and none is streamed. */
   readonly age: (window: AgedWindow) => void;
+  /** When the last message to or from the process arrived, or will arrive, that was late. */
+  readonly lateUntilMs: (process: string) => number;
   /** From then on nothing fails, whatever is opened. */
   readonly end: () => void;
   readonly isOver: () => boolean;
@@ -64,6 +66,7 @@ export function createNetwork({ server, transport, draw, onRequest }: NetworkDep
   let lags: LagWindow[] = [];
   let aged: AgedWindow[] = [];
   let over = false;
+  const late = new Map<string, number>();
   let messages = 0;
   const now = (): number => server.clock.monotonicMs();
 
@@ -93,6 +96,7 @@ export function createNetwork({ server, transport, draw, onRequest }: NetworkDep
   return {
     open: (window) => void (over || faults.push({ ...window, asked: 0, struck: 0 })),
     lag: (window) => void (over || lags.push(window)),
+    lateUntilMs: (name) => late.get(name) ?? 0,
     age: (window) => void (over || aged.push(window)),
     isOver: () => over,
     end() {
@@ -102,20 +106,24 @@ export function createNetwork({ server, transport, draw, onRequest }: NetworkDep
       over = true;
     },
     transportFor(process) {
+      const noted = (ms: number): number => {
+        if (ms > usualMs) late.set(process.name, Math.max(late.get(process.name) ?? 0, now() + ms));
+        return ms;
+      };
       const decide = (target: FaultTarget): Fault | undefined => {
         const isStream = aged.length > 0 && target.request.path.includes('sendInitialEvents=true');
         const isRefused = isStream && agedFor(process.name) !== undefined;
         const fault = isRefused ? noStreams : faults.length === 0 ? undefined : faultFor(process, target);
+        if (fault?.kind === 'delay') noted(fault.ms);
         onRequest(process, target, fault);
         return fault;
       };
       const watchLagMs = (path: string): number => {
         let ms = delayMs();
-        for (const { untilMs, who, resource, ms: late } of lags) {
-          if (untilMs >= now() && process.name.startsWith(who) && path.includes(`/${resource}`))
-            ms = Math.max(ms, late);
+        for (const { untilMs, who, resource, ms: lag } of lags) {
+          if (untilMs >= now() && process.name.startsWith(who) && path.includes(`/${resource}`)) ms = Math.max(ms, lag);
         }
-        return ms;
+        return noted(ms);
       };
       const fromOldState: Transport = async (request) => {
         const plural = /^\/api[^?]*\/([a-z]+)\?(?!watch).*resourceVersion=0(&|$)/.exec(request.path)?.[1];
@@ -124,10 +132,13 @@ export function createNetwork({ server, transport, draw, onRequest }: NetworkDep
         return { status: 200, headers: { 'content-type': 'application/json' }, body: chunksOf(body) };
       };
       const faulty = withFaults(fromOldState, { clock: server.clock, decide });
-      return createLink({ process, server, transport: faulty, delayMs, watchLagMs });
+      return createLink({ process, server, transport: faulty, delayMs: () => noted(delayMs()), watchLagMs });
     },
   };
 }
+
+/** Most messages are faster. */
+const usualMs = 12;
 
 /** As a server answers that does not know streamed lists. */
 const noStreams: Fault = { kind: 'status', point: 'before', code: 422, reason: 'Invalid' };

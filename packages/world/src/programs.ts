@@ -51,6 +51,7 @@ export function argsOf(names: readonly ProgramName[], shape: Shape, onNode?: num
     ...(names[0] === 'snapshot-controller' ? [] : ['--csi-address=/csi/csi.sock']),
     ...(shape.logs ? ['--v=10'] : []),
     ...limitsOf(names, shape),
+    ...resyncOf(names),
     ...(isOurs ? [`--provisioning-protection=${shape.protection}`] : []),
     ...(names.length > 1 ? [`--controllers=${names.map((name) => name.replace('csi-', '')).join(',')}`] : []),
     ...(onNode === undefined
@@ -62,6 +63,12 @@ export function argsOf(names: readonly ProgramName[], shape: Shape, onNode?: num
           '--node-deployment-max-delay=10s',
         ]),
   ];
+}
+
+/** Longer than a story: a resync would make up for a wake-up that is missing. */
+function resyncOf([name, ...more]: readonly ProgramName[]): readonly string[] {
+  if (more.length > 0 || name === 'csi-attacher') return ['--resync=1h'];
+  return name === 'csi-provisioner' ? [] : ['--resync-period=1h'];
 }
 
 const limits: Readonly<Record<'tight' | 'wide', readonly [workers: number, qps: number, burst: number]>> = {
@@ -101,10 +108,13 @@ const methodsOf: Readonly<Partial<Record<ProgramName, readonly string[]>>> = {
   'csi-snapshotter': ['CreateSnapshot', 'DeleteSnapshot'],
 };
 
+export const programsByMethod: ReadonlyMap<string, string> = new Map(
+  Object.entries(methodsOf).flatMap(([name, methods]) => methods.map((method) => [method, name] as const)),
+);
+
 /** The lease that a process holds when it calls a method, by method. */
 export function leasesByMethod(driverName: string): ReadonlyMap<string, string> {
-  const entries = Object.entries(methodsOf).flatMap(([name, methods]) =>
-    methods.map((method) => [method, leaseOf(name as ProgramName, driverName)] as const),
+  return new Map(
+    [...programsByMethod].map(([method, name]) => [method, leaseOf(name as ProgramName, driverName)] as const),
   );
-  return new Map(entries);
 }

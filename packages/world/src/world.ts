@@ -83,6 +83,7 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
     timeLine,
     server: sim.server,
     shape,
+    lateUntilMs: network.lateUntilMs,
     isMounted: (volume, nodeId) => (sim.nodes.get(nodeId.replace(/^id-/, ''))?.mounts().get(volume)?.length ?? 0) > 0,
   }) as World['drivers'];
   const installation = startInstallation({

@@ -51,7 +51,7 @@ async function perform({ action, state: facts = {}, claim = {}, cached, answers 
   const remembered: KubeObject[] = [];
   const remember = (object: KubeObject): void => void remembered.push(object);
   const caches = {
-    claims: { byIndex: () => (cached === undefined ? [] : [cached]), remember },
+    claims: { byIndex: () => (cached === undefined ? [] : [cached]), remember, doubt: () => undefined },
     volumes: { remember },
   };
   const events: RecordedEvent[] = [];

@@ -36,12 +36,15 @@ async function run(
       return live;
     },
   } as unknown as ApiClient;
+  const doubted: PersistentVolumeClaim[] = [];
   const claims = {
     remember: (written: PersistentVolumeClaim) => void remembered.push(written),
-    doubt: () => undefined,
+    doubt: (claimInDoubt: PersistentVolumeClaim) => void doubted.push(claimInDoubt),
   };
   const { write, presence } = await updateClaim({ client, claims }, claim, update);
-  return { write, presence, requests, versions: remembered.map(({ metadata }) => metadata?.resourceVersion) };
+  const versions = remembered.map(({ metadata }) => metadata?.resourceVersion);
+  const result = { write, presence, requests, versions };
+  return doubted.length === 0 ? result : { ...result, doubted: doubted.map(({ metadata }) => metadata?.uid) };
 }
 
 describe('an update of a claim', () => {
@@ -73,6 +76,14 @@ describe('an update of a claim', () => {
     },
   );
 
+  it.each([
+    { given: 'a 404', answers: [refusal(404, 'NotFound')], live: aClaim() },
+    { given: 'a conflict, and a 404 when it is read again', answers: [conflict], live: refusal(404, 'NotFound') },
+  ])('given $given, then the claim is gone, and a cache that still shows it is in doubt', async ({ answers, live }) => {
+    const doubted = [aClaim().metadata?.uid];
+    expect(await run({ answers, live })).toMatchObject({ write: 'refused', presence: 'gone', doubted });
+  });
+
   it('given a conflict, when the claim is read again, then it is updated from there', async () => {
     expect(await run({ answers: [conflict] })).toMatchObject({ write: 'done', requests: ['update', 'get', 'update'] });
   });
@@ -84,6 +95,7 @@ describe('an update of a claim', () => {
       presence: 'gone',
       requests: ['update', 'get'],
       versions: [],
+      doubted: ['uid-data'],
     });
   });
 

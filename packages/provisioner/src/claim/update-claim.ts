@@ -57,16 +57,22 @@ export async function updateClaim(
       );
       return { write: 'done', claim: written, presence: 'there' };
     } catch (error) {
-      if (isNotFound(error)) return { write: 'refused', claim: current, presence: 'gone' };
+      if (isNotFound(error)) return gone(claims, current);
       if (!isConflict(error) || onConflict === 'fail' || attempt === attempts) {
         return { write: isRefusal(error) ? 'refused' : 'failed', claim: current, presence: 'there' };
       }
       const live = await reread(client, current);
-      if (live === 'gone') return { write: 'refused', claim: current, presence: 'gone' };
+      if (live === 'gone') return gone(claims, current);
       if (live === 'failed') return { write: 'failed', claim: current, presence: 'there' };
       current = live;
     }
   }
+}
+
+/** The cache of a process that has just started may show the claim for long, and the next run must not begin anew for it. */
+function gone(claims: UpdateDeps['claims'], claim: PersistentVolumeClaim): Updated {
+  claims.doubt(claim);
+  return { write: 'refused', claim, presence: 'gone' };
 }
 
 async function reread(

@@ -58,6 +58,18 @@ it('[resizer#M17, 217] given a PersistentVolume that has got another class meanw
   await r.stop();
 });
 
+it('[resizer#M17, 217] given a cached PersistentVolume that is older than the class of its claim, then it gets the new class', async () => {
+  const claim: ClaimOptions = { wantedClass: 'gold', currentClass: 'silver' };
+  const r = await overtaken({ resource: 'persistentvolumes', calls: 1, claim }, (it) =>
+    it.changeVolume((volume) => ({ ...volume, spec: { ...volume.spec, volumeAttributesClassName: 'silver' } })),
+  );
+  expect([r.writes(), r.volume()?.spec?.volumeAttributesClassName]).toEqual([
+    [claimSaved, volumeRefused, volumeSaved, claimSaved],
+    'gold',
+  ]);
+  await r.stop();
+});
+
 it('[resizer#M18, 215] given another modification that was begun before the result is written, then it is not written, and that one goes on', async () => {
   const r = await overtaken({ resource: 'persistentvolumeclaims', calls: 1 }, wantsSilver);
   expect([r.writes(), r.claim()?.status?.currentVolumeAttributesClassName]).toEqual([

@@ -5,11 +5,13 @@ import {
   attempt,
   ignoreNotFound,
   isFailed,
+  type PersistentVolume,
   type Performers,
   persistentVolumeClaims,
   type Step,
 } from '@csi-sidecars/runtime';
 import { outcomeOfModification } from '../call-outcome.ts';
+import { currentClassOf } from '../claim.ts';
 import { readCallSecret } from '../secret.ts';
 import { changeVolume } from '../write-volume.ts';
 import * as messages from './messages.ts';
@@ -58,16 +60,24 @@ async function confirm({
   return { confirmed: 'done', claim: found, ...classesOf(found, classes) };
 }
 
-/** A class that another process has written meanwhile stays. */
+/**
+ * A class that another process has written meanwhile stays. The class that the claim has is none of those: the cached PersistentVolume may be
+ * older than the claim, which was read or written before the call.
+ */
 async function saveVolume(step: Step<ModifyLoop, 'saveVolume'>): Promise<Partial<ModifyState>> {
   const { volume, className } = step.action;
-  const before = volume.spec?.volumeAttributesClassName;
+  const { claim } = step.state;
+  const earlier = [classOf(volume), claim === undefined ? '' : currentClassOf(claim)];
   const volumeSaved = await attempt(() =>
-    changeVolume(step, volume, ({ spec }) =>
-      spec?.volumeAttributesClassName === before ? { spec: { volumeAttributesClassName: className } } : undefined,
+    changeVolume(step, volume, (known) =>
+      earlier.includes(classOf(known)) ? { spec: { volumeAttributesClassName: className } } : undefined,
     ),
   );
   return { volumeSaved };
+}
+
+function classOf({ spec }: PersistentVolume): string {
+  return spec?.volumeAttributesClassName ?? '';
 }
 
 const method = '/csi.v1.Controller/ControllerModifyVolume';

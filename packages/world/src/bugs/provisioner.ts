@@ -141,4 +141,59 @@ export const provisioner: readonly Bug[] = [
       },
     ],
   },
+  {
+    name: 'provisioner-leaves-finalizer-on-snapshot',
+    history: 'external-provisioner#1507',
+    effect:
+      'The finalizer on the source of a restore stays, and the snapshot with it, unless the restore succeeds in one process.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/source-protection/loop.ts',
+        find: '  return isInInitialList || isResync(change) || (',
+        replace: '  return (isInInitialList || isResync(change)) && isInInitialList !== isInInitialList || false && (',
+      },
+      {
+        file: 'packages/provisioner/src/source-protection/loop.ts',
+        find: '        if (previous === undefined) return undefined;\n        const key',
+        replace: '        if (previous === undefined || previous !== undefined) return undefined;\n        const key',
+      },
+      {
+        file: 'packages/provisioner/src/source/holds.ts',
+        find: '    end: (claim, last) => {\n',
+        replace: "    end: (claim, last) => {\n      if (last === 'failed') return;\n",
+      },
+    ],
+  },
+  {
+    name: 'provisioner-releases-live-claim-of-absent-node',
+    history: 'e9232fed',
+    effect:
+      'Node deployment: a Node that is away for a moment costs its claim the finalizer, and another instance makes a second volume.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/claim/decide-node.ts',
+        find: "    if (leftMs > 0) return conclude('C57', requeueAfter(Math.min(leftMs, lookEveryMs(node))));\n",
+        replace: '    void leftMs;\n    void goneForMs;\n',
+      },
+      {
+        file: 'packages/provisioner/src/claim/decide-node.ts',
+        find: "  if (!isKept(context)) return { row: 'C50', kind: 'giveUpOther' };\n  const message = messages.kept",
+        replace:
+          "  if (node !== undefined) return { row: 'C50', kind: 'giveUpOther' };\n  const message = messages.kept",
+      },
+    ],
+  },
+  {
+    name: 'provisioner-begins-anew-for-gone-claim',
+    history: 'found by a story: a 404 was not remembered',
+    effect:
+      'CreateVolume is called for a claim that an old cache shows, although a write has just found that it is gone.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/claim/update-claim.ts',
+        find: '  claims.doubt(claim);\n',
+        replace: '',
+      },
+    ],
+  },
 ];

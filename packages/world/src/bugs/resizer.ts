@@ -78,6 +78,12 @@ export const resizer: readonly Bug[] = [
         find: '    if (!isSame(capacity, capacityOfVolume(volume)) && !isLess(capacity, size)) return undefined;\n',
         replace: '    void capacity;\n',
       },
+      {
+        file: 'packages/resizer/src/write-volume.ts',
+        find: 'client: { patch: (...write) => client.patch(...write),',
+        replace:
+          'client: { patch: (target, { type, body }: any, options) => client.patch(target, { type, body: { ...body, metadata: { ...body.metadata, resourceVersion: undefined } } }, options),',
+      },
     ],
   },
   {

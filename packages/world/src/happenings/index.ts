@@ -2,6 +2,7 @@
 import { adminKinds } from './admins.ts';
 import { attachmentKinds } from './attachments.ts';
 import { faultKinds } from './faults.ts';
+import { growthKinds } from './growth.ts';
 import type { HappeningKind } from './kind.ts';
 import { moreFaultKinds } from './more-faults.ts';
 import { moreUserKinds } from './more-users.ts';
@@ -18,6 +19,7 @@ const byName: Readonly<Record<string, HappeningKind>> = {
   ...moreFaultKinds,
   ...attachmentKinds,
   ...snapshotKinds,
+  ...growthKinds,
 };
 
 export const kinds: readonly (HappeningKind & { readonly name: string })[] = Object.entries(byName).map(

@@ -12,6 +12,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { leaseNamespace } from '../names.ts';
+import type { AgedWindow } from '../network.ts';
 import type { World } from '../world.ts';
 import { kind, type Kinds } from './kind.ts';
 import { claims, doLater, meet, withClaim } from './more-users.ts';
@@ -54,6 +55,22 @@ const callsOf: Readonly<Record<string, string>> = {
   growClaim: 'ControllerExpandVolume',
   createSnapshot: 'CreateSnapshot',
 };
+/** The processes of a program start again, and their API server is behind. */
+export function startAgain(
+  world: World,
+  { program, lists, lagMs, ms }: Pick<AgedWindow, 'lists'> & { program: string; lagMs: number; ms: number },
+): void {
+  if (world.network.isOver()) return;
+  const who = podOf(world, program);
+  // The next leader begins only when the lease has expired, and the watch of the lease is late as well.
+  const untilMs = world.schedule.elapsedMs + ms + lagMs;
+  world.timeLine.note('*', `${who} starts again with old lists`);
+  world.network.age({ untilMs, who, lists });
+  world.network.lag({ untilMs, who, resource: '', ms: lagMs });
+  for (const { name, process } of world.installation.containers) {
+    if (name.startsWith(who)) process()?.kill('crash');
+  }
+}
 
 export const moreFaultKinds: Kinds = {
   /** What others do with an object whose write got no answer comes late. */
@@ -91,19 +108,8 @@ export const moreFaultKinds: Kinds = {
       ms: 30_000,
     }),
     act: (world, { program, ageMs, lagMs, ms }) => {
-      const who = podOf(world, program);
       const lists = listsOf(world);
-      world.users.post(() => {
-        if (world.network.isOver()) return;
-        const untilMs = world.schedule.elapsedMs + ms;
-        world.timeLine.note('*', `${who} starts again with lists that are ${ageMs} ms old`);
-        world.network.age({ untilMs, who, lists });
-        // The next leader begins only when the lease has expired.
-        world.network.lag({ untilMs, who, resource: '', ms: lagMs });
-        for (const { name, process } of world.installation.containers) {
-          if (name.startsWith(who)) process()?.kill('crash');
-        }
-      }, ageMs);
+      world.users.post(() => startAgain(world, { program, lists, lagMs, ms }), ageMs);
     },
   }),
   /** A leader cannot reach its lease, and everything else works; calls that it has begun before take longer than its term. */

@@ -81,14 +81,15 @@ function releaseUnbound(world: World, name: string): void {
 }
 
 /** The call that follows from it, and who makes it. */
-const callOf: Readonly<Record<string, readonly [method: string, program: string]>> = {
+export const callOf: Readonly<Record<string, readonly [method: string, program: string]>> = {
   createClaim: ['CreateVolume', 'csi-provisioner'],
   createSnapshot: ['CreateSnapshot', 'csi-snapshotter'],
   createPod: ['ControllerPublishVolume', 'csi-attacher'],
   growClaim: ['ControllerExpandVolume', 'csi-resizer'],
+  modifyClaim: ['ControllerModifyVolume', 'csi-resizer'],
 };
 
-function isOf(pod: string, what: string): boolean {
+export function isOf(pod: string, what: string): boolean {
   return pod.startsWith('csi-sidecars') || pod.startsWith(callOf[what]![1]);
 }
 

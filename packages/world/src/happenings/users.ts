@@ -35,7 +35,7 @@ function deleteNamed(world: World, resource: Resource, name: string): void {
   void tried(world.client.delete(resource, { namespace, name }));
 }
 
-function patchClaim(world: World, name: string, body: object): void {
+export function patchClaim(world: World, name: string, body: object): void {
   void tried(
     world.client.patch({ resource: persistentVolumeClaims, ref: { namespace, name } }, { type: 'merge', body }),
   );

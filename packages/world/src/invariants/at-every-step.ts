@@ -114,10 +114,9 @@ export function createStepChecks(stage: Stage): StepChecks {
       const claimRef = volumeOf(handle)?.spec?.claimRef;
       const claim = objects.get(persistentVolumeClaims, { namespace: claimRef?.namespace, name: claimRef?.name ?? '' });
       const status = claim?.status?.allocatedResourceStatuses?.['storage'];
-      // One that was being deleted may go in between.
-      const isThere = claim !== undefined && claim.metadata?.uid === claimRef?.uid;
-      if (isThere && status === undefined)
-        breach('intent: ControllerExpandVolume for a claim whose status does not say so');
+      // A claim that has gone since shows nothing.
+      if (claim === undefined || claim.metadata?.uid !== claimRef?.uid) return;
+      if (status === undefined) breach('intent: ControllerExpandVolume for a claim whose status does not say so');
     },
     CreateSnapshot({ name }) {
       const content = ownContents().find(({ spec }) => `snapshot-${spec?.volumeSnapshotRef?.uid}` === name);

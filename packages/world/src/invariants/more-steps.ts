@@ -4,6 +4,7 @@
  *
  * - `in-use`: a volume that is attached is not deleted.
  * - `gone`: DeleteVolume is not repeated for a PersistentVolume that is gone, by no process: its handle may be in use again.
+ * - `one-volume`: in node deployment no instance asks for the volume of a claim while another one may have made it.
  * - `same-size`: while the outcome of an expansion is open, no other size is called for the volume.
  * - `one-leader`: a process whose lease another one has taken stops calling within 10 seconds.
  * - `work-first`: a lease is released when nothing is in flight any more.
@@ -14,14 +15,19 @@ import type { DriverModel } from '@csi-sidecars/test-driver';
 import { volumeSnapshotContents } from '@csi-sidecars/volume';
 import { leaseNamespace } from '../names.ts';
 import type { StepChecks } from './at-every-step.ts';
+import { createPace, type PaceStage } from './pace.ts';
 
-export interface MoreStage {
+export interface MoreStage extends Pick<PaceStage, 'lateUntilMs'> {
   readonly server: FakeApiServer;
   readonly driver: DriverModel;
   readonly driverName: string;
   readonly nowMs: () => number;
   /** The lease under which a method is called, by method. */
   readonly leaseOf: ReadonlyMap<string, string>;
+  /** The program that calls a method, by method. */
+  readonly programOf: ReadonlyMap<string, string>;
+  /** Each node has volumes of its own, and a claim shows from the first call on whose it is. */
+  readonly isOnNodes: boolean;
 }
 
 export interface Answered {
@@ -54,10 +60,12 @@ const open: ReadonlySet<string> = new Set([
   'Aborted',
 ]);
 const graceMs = 10_000;
+/** A run of the others may make two calls, and what has come during the first is new to the second. */
+const paced: ReadonlySet<string> = new Set(['ControllerExpandVolume', 'ControllerModifyVolume']);
 
 export function withMoreChecks(
   checks: StepChecks,
-  { server, driver, driverName, nowMs, leaseOf }: MoreStage,
+  { server, driver, driverName, nowMs, lateUntilMs, leaseOf, programOf, isOnNodes }: MoreStage,
 ): MoreChecks {
   const { objects } = server;
   const deleted = new Set<string>();
@@ -74,6 +82,9 @@ export function withMoreChecks(
   /** Names of snapshots with a call whose end is not known, and of those with another one after it. */
   const asked = new Set<string>();
   const repeated = new Set<string>();
+  /** Who may have made a volume, by its name. */
+  const makers = new Map<string, string>();
+  const pace = createPace({ server, nowMs, lateUntilMs, breach: checks.breach });
   let seen = -1;
 
   function holderOf(lease: string): string {
@@ -143,6 +154,13 @@ export function withMoreChecks(
     repeated.delete(name);
   }
 
+  function lookAtMaker(process: string, name: string): void {
+    const other = makers.get(name) ?? podOf(process);
+    makers.set(name, podOf(process));
+    if (!isOnNodes || other === podOf(process)) return;
+    checks.breach(`one-volume: ${podOf(process)} asks for ${name}, which ${other} may have made`);
+  }
+
   return {
     ...checks,
     denied,
@@ -152,6 +170,7 @@ export function withMoreChecks(
     beforeCall(process, method, request) {
       checks.beforeCall(process, method, request);
       lookAtLease(process, method);
+      if (paced.has(method)) pace.before(process, programOf.get(method) ?? '', request);
       inFlight.set(process, (inFlight.get(process) ?? new Set()).add(callOf(method, request)));
       const { volume_id: handle = '', capacity_range: range, name } = request as Request;
       const id = String(handle);
@@ -164,6 +183,7 @@ export function withMoreChecks(
           .some(({ spec }) => spec?.csi?.driver === driverName && spec.csi.volumeHandle === id);
         if (deleted.has(id) && !isKnown) checks.breach('gone: DeleteVolume for a PersistentVolume that is gone');
       }
+      if (method === 'CreateVolume') lookAtMaker(process, String(name));
       if (method === 'CreateSnapshot') (asked.has(String(name)) ? repeated : asked).add(String(name));
       if (method === 'ControllerExpandVolume') {
         const size = String((range as Request)['required_bytes']);
@@ -175,8 +195,10 @@ export function withMoreChecks(
     heard({ method, request, code }) {
       if (method === 'CreateSnapshot') noteSnapshot(String((request as Request)['name']), code);
     },
-    answered({ method, request, code }) {
+    answered({ process, method, request, code }) {
+      pace.answered(process, request, code);
       const { name, volume_id: handle } = request as Request;
+      if (method === 'CreateVolume' && code === 'ResourceExhausted') makers.delete(String(name));
       if (method === 'DeleteVolume' && code === 'OK') deleted.add(String(handle));
       if (method === 'CreateVolume') noteVolume(String(name), code);
       if (method !== 'ControllerExpandVolume' || open.has(code)) return;
@@ -188,10 +210,12 @@ export function withMoreChecks(
     },
     afterDeath(process) {
       checks.afterDeath(process);
+      pace.forget(process);
       inFlight.delete(process);
     },
     look() {
       checks.look();
+      pace.look();
       if (seen === server.revision()) return;
       seen = server.revision();
       lookAtReleases();

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What coincides with a call that is under way: a refusal, a leader that stands still, a process that starts with a server that is behind. */
+import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import type { ScheduledProcess } from '@csi-sidecars/runtime/testing';
+import type { Args } from '../story.ts';
+import type { World } from '../world.ts';
+import { namespace, nodeName } from '../names.ts';
+import { adminKinds } from './admins.ts';
+import { kind, type Kinds } from './kind.ts';
+import { listsOf, startAgain } from './more-faults.ts';
+import { callOf, doLater, doNow, isOf, meet, troubleNames, withClaim } from './more-users.ts';
+import { patchClaim } from './users.ts';
+
+const claims = 8;
+const snapshots = 5;
+
+/** What users want next, while the call for the first is under way. */
+const changesOfMind: Readonly<Record<string, readonly [then: string, args: Args]>> = {
+  growClaim: ['growClaim', { gib: 5 }],
+  modifyClaim: ['modifyClaim', { class: 'silver' }],
+  createPod: ['deletePod', {}],
+  createSnapshot: ['deleteSnapshot', {}],
+};
+const wishes = ['growClaim', ...Object.keys(changesOfMind)];
+
+const argsOf = (what: string, claim: number, snapshot: number): Args => ({
+  claim,
+  snapshot,
+  class: what === 'modifyClaim' ? 'gold' : '',
+  pod: 0,
+  gib: 3,
+});
+
+/** As long as it takes to be ready, usually. */
+const readyMs = 1_500;
+
+/** The process that has made the last call of the method. */
+function callerOf({ drivers: [main], installation }: World, method: string): ScheduledProcess | undefined {
+  const peer = main.model.calls.findLast((call) => call.method.endsWith(`/${method}`))?.peer;
+  return installation.containers.map(({ process }) => process()).find((each) => each?.name === peer);
+}
+
+export const growthKinds: Kinds = {
+  /** The storage refuses a size and has room for it later; the resizer is replaced, and the user asks for less meanwhile. */
+  growsTooFar: kind({
+    weight: 4,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      trouble: dice.pick(troubleNames),
+      restartMs: dice.pick([1_000, 3_000]),
+      ms: dice.pick([5_000, 9_000, 15_000]),
+    }),
+    act: (world, { claim, trouble, restartMs, ms }) => {
+      withClaim(world, claim, () => {
+        const refusal = { kind: 'fail', code: 'OutOfRange' } as const;
+        world.drivers[0].model.faults.add({ method: 'ControllerExpandVolume', times: 1, action: refusal });
+        meet(world, 'ControllerExpandVolume', trouble);
+        doNow(world, 'growClaim', { claim, gib: 5 });
+        doLater(world, [ms, 'growClaim'], { claim, gib: 3 });
+        world.users.post(() => {
+          for (const container of world.installation.containers) {
+            if (!world.network.isOver() && isOf(container.name, 'growClaim')) container.restart();
+          }
+        }, restartMs);
+      });
+    },
+  }),
+  /**
+   * The leader of a call is replaced, and something of it comes late: it stands still for longer than its lease, or it dies and the writes
+   * that it sent last are still queued.
+   */
+  leaderIsLate: kind({
+    weight: 5,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      snapshot: dice.below(snapshots),
+      what: dice.pick(wishes),
+      how: dice.pick(['standsStill', 'dies']),
+      ms: dice.pick([25_000, 40_000]),
+    }),
+    act: (world, { claim, snapshot, what, how, ms }) => {
+      const method = callOf[what]![0];
+      const [then, changed] = changesOfMind[what]!;
+      withClaim(world, claim, () => {
+        meet(world, method, 'slow');
+        doNow(world, what, argsOf(what, claim, snapshot));
+        world.users.post(() => {
+          const leader = callerOf(world, method);
+          if (leader === undefined || world.network.isOver()) return;
+          if (how === 'standsStill') return leader.suspend(ms);
+          const untilMs = world.schedule.elapsedMs + 10_000;
+          world.network.open({ untilMs, who: leader.name, what: 'patch *', chance: 1, fault: { kind: 'delay', ms } });
+          world.users.post(() => leader.kill('crash'), 10_000);
+        }, 1_000);
+        doLater(world, [1_500, then], { ...argsOf(then, claim, snapshot), ...changed });
+      });
+    },
+  }),
+  /** The lists of a process that starts are from the middle of a call; what was wanted then and next has been done since. */
+  startsWithOldCall: kind({
+    weight: 5,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      snapshot: dice.below(snapshots),
+      what: dice.pick(wishes),
+      callMs: dice.pick([500, 3_000]),
+      lagMs: dice.pick([3_000, 15_000]),
+    }),
+    act: (world, { claim, snapshot, what, callMs, lagMs }) => {
+      const [method, program] = callOf[what]!;
+      const [then, changed] = changesOfMind[what]!;
+      withClaim(world, claim, () => {
+        const delay = { kind: 'delay', ms: callMs } as const;
+        world.drivers[0].model.faults.add({ method, at: 'during', times: 1, action: delay });
+        doNow(world, what, argsOf(what, claim, snapshot));
+        world.users.post(() => {
+          const lists = listsOf(world);
+          doNow(world, then, { ...argsOf(then, claim, snapshot), ...changed });
+          world.users.post(() => startAgain(world, { program, lists, lagMs, ms: 30_000 }), callMs + 3_000);
+        }, 400);
+      });
+    },
+  }),
+  /** A claim that is restored from a snapshot ends before its volume is recorded, by its user or with the process, and then the snapshot. */
+  restoreEndsEarly: kind({
+    weight: 5,
+    draw: (dice) => ({
+      claim: dice.below(claims / 2),
+      to: claims / 2 + dice.below(claims / 2),
+      snapshot: dice.below(snapshots),
+      trouble: dice.pick(['slow', 'timesOut', 'answersLate', 'openThenFinal']),
+      how: dice.pick(['claim', 'process', 'both', 'both', 'both']),
+      ms: dice.pick([300, 3_000]),
+    }),
+    act: (world, { claim, to, snapshot, trouble, how, ms }) => {
+      withClaim(world, claim, () => {
+        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
+        world.users.post(() => {
+          if (world.network.isOver()) return;
+          meet(world, 'CreateVolume', trouble);
+          doNow(world, 'restoreClaim', { claim: to, snapshot });
+          if (how !== 'process') doLater(world, [ms, 'deleteClaim'], { claim: to });
+          if (how !== 'claim') world.users.post(() => callerOf(world, 'CreateVolume')?.kill('crash'), ms);
+          doLater(world, [ms + 5_000, 'deleteSnapshot'], { snapshot });
+        }, world.story.shape.snapshotMs + readyMs);
+      });
+    },
+  }),
+  /** Node deployment: a node goes down when the outcome of a call on it is open, and the scheduler selects another one for the claim. */
+  nodeGoesInCall: kind({
+    weight: 4,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      trouble: dice.pick(['openAfter', 'openBefore', 'timesOut', 'answersLate']),
+      ms: dice.pick([5_000, 20_000]),
+    }),
+    act: (world, { claim, trouble, ms }) => {
+      const { shape } = world.story;
+      if (shape.deployment !== 'nodes') return;
+      meet(world, 'CreateVolume', trouble);
+      doNow(world, 'createClaim', { claim, class: 'late', attributes: '' });
+      doNow(world, 'createPod', { claim, pod: 0 });
+      world.users.post(() => {
+        const pod = callerOf(world, 'CreateVolume')?.name.split('#')[0] ?? '';
+        const node = Number(/-on-(\d+)$/.exec(pod)?.[1] ?? -1);
+        const ref = { namespace, name: `claim-${claim}` };
+        const { finalizers = [] } = world.sim.server.objects.get(persistentVolumeClaims, ref)?.metadata ?? {};
+        // The story has one storage for all nodes, so that no volume may be made twice.
+        const isKept = finalizers.some((each) => each.startsWith('provisioning-protection'));
+        if (node < 0 || !isKept || world.network.isOver()) return;
+        const container = world.installation.containers.find(({ name }) => name === pod);
+        container?.scaleTo(0);
+        world.users.post(() => container?.scaleTo(1), ms);
+        adminKinds['nodeVanishes']?.act(world, { node, ms });
+        const other = { 'volume.kubernetes.io/selected-node': nodeName((node + 1) % shape.nodes) };
+        patchClaim(world, `claim-${claim}`, { metadata: { annotations: other } });
+      }, 700);
+    },
+  }),
+};
