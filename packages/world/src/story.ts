@@ -50,7 +50,7 @@ export type Args = Readonly<Record<string, number | string>>;
 export function drawStory(seed: number): Story {
   const dice = createDice(seed);
   const shape = drawShape(dice);
-  const count = 15 + dice.below(40);
+  const count = 12 + dice.below(30);
   const happenings = Array.from({ length: count }, () => drawHappening(dice, shape));
   return { seed, shape, happenings: happenings.toSorted((a, b) => a.atMs - b.atMs) };
 }

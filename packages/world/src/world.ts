@@ -32,8 +32,10 @@ export interface World {
   readonly users: ScheduledProcess;
   readonly drivers: readonly [DriverActor, ...DriverActor[]];
   readonly installation: Installation;
-  /** Looks at every invariant that must hold at every step. */
+  /** Looks at every invariant that must hold at every step, and whether a moment has come. */
   readonly look: () => void;
+  /** Asked after each change until it returns true. */
+  readonly awaitMoment: (isOver: () => boolean) => void;
   readonly breaches: () => readonly string[];
   /** What people have done to the cluster that changes what may be expected. */
   readonly record: WorldRecord;
@@ -96,6 +98,8 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
     shape,
     more,
   });
+  let moments: (() => boolean)[] = [];
+  let seen = '';
   return {
     story,
     schedule,
@@ -107,8 +111,13 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
     users,
     drivers,
     installation,
+    awaitMoment: (isOver) => void (isOver() || moments.push(isOver)),
     look: () => {
       for (const { checks } of drivers) checks.look();
+      const now = `${sim.server.revision()} ${drivers[0].model.calls.length}`;
+      if (moments.length === 0 || now === seen) return;
+      seen = now;
+      moments = moments.filter((isOver) => !isOver());
     },
     breaches: () => drivers.flatMap(({ checks }) => checks.breaches),
     record: { foreign: [], overwritten: new Set() },

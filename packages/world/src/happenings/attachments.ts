@@ -13,7 +13,7 @@ import { refOf } from './admins.ts';
 import { kind, type Kinds } from './kind.ts';
 import { listsOf, podOf } from './more-faults.ts';
 import { claims, doNow, meet, withClaim } from './more-users.ts';
-import { isAttached, isDeleting, isMarked, onceAttachment, onceVolume } from './once.ts';
+import { isAttached, isDeleting, isMarked, onceAttachment, onceVolume } from './moments.ts';
 import { tried } from './users.ts';
 
 const hold = 'example.com/hold';

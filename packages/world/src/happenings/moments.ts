@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Moments in the life of a snapshot, to which what happens can be tied: a delay that is drawn hardly ever meets them. */
-import { leases, persistentVolumeClaims } from '@csi-sidecars/runtime';
+/** Moments in the life of an object, to which what happens can be tied: a delay that is drawn hardly ever meets them. */
+import {
+  leases,
+  type PersistentVolume,
+  persistentVolumes,
+  type VolumeAttachment,
+  volumeAttachments,
+} from '@csi-sidecars/runtime';
 import {
   snapshotAnnotations,
   type VolumeSnapshot,
@@ -12,7 +18,6 @@ import type { Container } from '../container.ts';
 import { driverName, leaseNamespace, namespace } from '../names.ts';
 import { leaseOf, type ProgramName } from '../programs.ts';
 import type { World } from '../world.ts';
-import { doNow } from './more-users.ts';
 
 export function snapshotOf({ sim }: World, number: number): VolumeSnapshot | undefined {
   return sim.server.objects.get(volumeSnapshots, { namespace, name: `snap-${number}` });
@@ -42,18 +47,17 @@ export function withMark(content: VolumeSnapshotContent | undefined, mark: Mark)
   return content?.metadata?.annotations?.[snapshotAnnotations[mark]] === undefined ? undefined : content;
 }
 
-const lookEveryMs = 5;
-const mostLooks = 2_000;
+const patienceMs = 15_000;
 
 /** Acts once there is something, unless it takes too long. */
 export function when<T>(world: World, find: () => T | undefined, act: (found: T) => void): void {
-  const look = (looks: number): void => {
-    if (world.network.isOver()) return;
+  const untilMs = world.schedule.elapsedMs + patienceMs;
+  world.awaitMoment(() => {
+    if (world.network.isOver() || world.schedule.elapsedMs > untilMs) return true;
     const found = find();
-    if (found !== undefined) act(found);
-    else if (looks < mostLooks) world.users.post(() => look(looks + 1), lookEveryMs);
-  };
-  look(0);
+    if (found !== undefined) world.users.post(() => act(found));
+    return found !== undefined;
+  });
 }
 
 export function afterwards(world: World, ms: number, act: () => void): void {
@@ -69,10 +73,41 @@ export function leaderOf(world: World, program: ProgramName): Container | undefi
   return world.installation.containers.find((each) => each.name === lease?.spec?.holderIdentity);
 }
 
-/** A claim that has its volume, made if it is not there. */
-export function withBoundClaim(world: World, claim: number, act: () => void): void {
-  doNow(world, 'createClaim', { claim, class: 'fast', attributes: '' });
-  const ref = { namespace, name: `claim-${claim}` };
-  const isBound = (): boolean => world.sim.server.objects.get(persistentVolumeClaims, ref)?.status?.phase === 'Bound';
-  when(world, () => isBound() || undefined, act);
+function volumeOf({ sim }: World, claim: number): PersistentVolume | undefined {
+  const all = sim.server.objects.list(persistentVolumes);
+  return all.find(({ spec }) => spec?.csi?.driver === driverName && spec.claimRef?.name === `claim-${claim}`);
 }
+
+function attachmentOf(world: World, claim: number): VolumeAttachment | undefined {
+  const name = volumeOf(world, claim)?.metadata?.name;
+  const all = world.sim.server.objects.list(volumeAttachments);
+  return all.find(({ spec }) => name !== undefined && spec.source.persistentVolumeName === name);
+}
+
+export function onceAttachment(
+  world: World,
+  { claim, is }: { readonly claim: number; readonly is: (attachment: VolumeAttachment) => boolean },
+  act: (attachment: VolumeAttachment) => void,
+): void {
+  const find = (): VolumeAttachment | undefined => {
+    const found = attachmentOf(world, claim);
+    return found !== undefined && is(found) ? found : undefined;
+  };
+  when(world, find, act);
+}
+
+export function onceVolume(
+  world: World,
+  { claim, phase }: { readonly claim: number; readonly phase: string },
+  act: (volume: PersistentVolume) => void,
+): void {
+  const find = (): PersistentVolume | undefined => {
+    const found = volumeOf(world, claim);
+    return found?.status?.phase === phase ? found : undefined;
+  };
+  when(world, find, act);
+}
+
+export const isAttached = ({ status }: VolumeAttachment): boolean => status?.attached === true;
+export const isDeleting = ({ metadata }: VolumeAttachment): boolean => metadata?.deletionTimestamp !== undefined;
+export const isMarked = ({ metadata }: VolumeAttachment): boolean => (metadata?.finalizers ?? []).length > 0;

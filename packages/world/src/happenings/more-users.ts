@@ -3,12 +3,14 @@
  * What users do in quick succession: what is asked for is changed or withdrawn while the call for it is under way. Such moments are too rare
  * when every step is drawn alone.
  */
-import { events, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
+import { events, persistentVolumeClaims, type PersistentVolume, persistentVolumes } from '@csi-sidecars/runtime';
 import type { FaultRule } from '@csi-sidecars/test-driver';
 import { volumeSnapshotContents } from '@csi-sidecars/volume';
 import type { Args } from '../story.ts';
+import { namespace } from '../names.ts';
 import type { World } from '../world.ts';
 import { kind, type Kinds } from './kind.ts';
+import { when } from './moments.ts';
 import { tried, userKinds } from './users.ts';
 
 const known: Kinds = userKinds;
@@ -34,6 +36,14 @@ export function withClaim(world: World, claim: number, act: () => void): void {
   world.users.post(() => {
     if (!world.network.isOver()) act();
   }, boundMs);
+}
+
+/** A claim that has its volume, made if it is not there. */
+export function withBoundClaim(world: World, claim: number, act: () => void): void {
+  doNow(world, 'createClaim', { claim, class: 'fast', attributes: '' });
+  const ref = { namespace, name: `claim-${claim}` };
+  const isBound = (): boolean => world.sim.server.objects.get(persistentVolumeClaims, ref)?.status?.phase === 'Bound';
+  when(world, () => isBound() || undefined, act);
 }
 
 /** What the next calls of a method meet. After the effect only an answer that leaves it open is possible. */
@@ -214,18 +224,15 @@ export const moreUserKinds: Kinds = {
     draw: (dice) => ({ claim: dice.below(claims), ms: dice.pick([0, 0, 400]) }),
     act: (world, { claim, ms }) => {
       doNow(world, 'createClaim', { claim, class: 'fast', attributes: '' });
-      const look = (looks: number): void => {
-        if (world.network.isOver()) return;
-        const volume = world.sim.server.objects
-          .list(persistentVolumes)
-          .find(({ spec }) => spec?.claimRef?.name === `claim-${claim}`);
-        if (volume === undefined) return looks < 200 ? world.users.post(() => look(looks + 1), 5) : undefined;
-        world.timeLine.note('*', `deletes ${volume.metadata?.name}`);
-        const ref = { name: volume.metadata?.name ?? '' };
+      const made = (): PersistentVolume | undefined =>
+        world.sim.server.objects.list(persistentVolumes).find(({ spec }) => spec?.claimRef?.name === `claim-${claim}`);
+      const remove = ({ metadata }: PersistentVolume): void => {
+        world.timeLine.note('*', `deletes ${metadata?.name}`);
+        const ref = { name: metadata?.name ?? '' };
         void tried(world.client.delete(persistentVolumes, ref));
         world.users.post(() => releaseUnbound(world, ref.name), 5_000);
       };
-      world.users.post(() => look(0), ms);
+      world.users.post(() => when(world, made, remove), ms);
     },
   }),
   contentIsKept: kind({

@@ -5,19 +5,9 @@ import { type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecar
 import type { ProgramName } from '../programs.ts';
 import type { World } from '../world.ts';
 import { kind, type Kinds } from './kind.ts';
-import {
-  afterwards,
-  begunSnapshot,
-  contentOf,
-  leaderOf,
-  readyContent,
-  snapshotOf,
-  when,
-  withBoundClaim,
-  withMark,
-} from './moments.ts';
+import { afterwards, begunSnapshot, contentOf, leaderOf, readyContent, snapshotOf, when, withMark } from './moments.ts';
 import { listsOf, podOf } from './more-faults.ts';
-import { doLater, doNow, meet, troubleNames } from './more-users.ts';
+import { doLater, doNow, meet, troubleNames, withBoundClaim } from './more-users.ts';
 import { tried } from './users.ts';
 
 /** Others, too, so that not everything meets what single draws have left. */
