@@ -13,6 +13,8 @@
  * | replace    | the old content      | all    | first all deletions (not observed), then adds and      |
  * |            |                      | new    | updates; nothing for what did not change               |
  *
+ * What only the answer to an own write has shown is deleted by a replace that lacks it, too.
+ *
  * Guarantees: the store is changed before the first handler is called. A first content shows at once; a later one replaces it in
  * slices between which the event loop turns, and so are handlers called; nothing else is applied or notified meanwhile. While a
  * list is collected, an object that did not change is the stored one again: there is no second copy. No handler is called
@@ -30,7 +32,7 @@ import type { Notification } from './distributor.ts';
 import type { Deletion, Indexers, ObjectKey } from './informer.ts';
 import type { InformerMetrics } from './informer-metrics.ts';
 import { keyOf } from './key.ts';
-import type { OwnWrites } from './own-writes.ts';
+import type { OwnWrites, Written } from './own-writes.ts';
 import type { Sink } from './reflector/sink.ts';
 import { compareResourceVersions } from './resource-version.ts';
 import { createStore, type Store } from './store.ts';
@@ -59,8 +61,8 @@ export interface Content<T extends KubeObject> extends Omit<Sink, 'setConnection
   addIndexers(indexers: Indexers<T>): void;
   /** Keeps the answer to an own write until the watch has brought it. */
   remember(object: T): void;
-  /** A read found that the object is gone. `shown` is what a lister shows of it. */
-  hide(key: ObjectKey, shown: T | undefined): void;
+  /** A read found that there was no object of that name at this version. `shown` is what a lister shows of it. */
+  hide(key: ObjectKey, shown: T | undefined, resourceVersion: string): void;
 }
 
 export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexers: Indexers<T>): Content<T> {
@@ -152,6 +154,14 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     deps.onSynced();
   };
 
+  /** What only answers to own writes have shown, and neither they nor the store show any more. */
+  const goneUnseen = (written: ReadonlyMap<ObjectKey, Written<T>>): readonly (readonly [ObjectKey, T])[] =>
+    [...written].flatMap(([key, { object }]) => {
+      const last = object();
+      const isShown = last === undefined || store.objects.get(key) !== undefined || ownWrites.pending().has(key);
+      return isShown ? [] : [[key, last] as const];
+    });
+
   /** The collection becomes visible: the first one all at once, a later one in slices. */
   const commit = async (): Promise<Difference<T>> => {
     const collected = collecting;
@@ -193,10 +203,11 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
       };
       ownWrites.remember(key, { object: visible, uid, resourceVersion, until: 'reached' });
     },
-    hide(key, shown) {
-      if (shown === undefined) return;
+    hide(key, shown, resourceVersion) {
+      // One that was made since is there.
+      if (shown === undefined || (compareResourceVersions(rvOf(shown), resourceVersion) ?? -1) > 0) return;
       const uid = shown.metadata?.uid;
-      ownWrites.remember(key, { object: () => undefined, uid, resourceVersion: rvOf(shown), until: 'passed' });
+      ownWrites.remember(key, { object: () => undefined, uid, resourceVersion, until: 'passed' });
     },
     startCollecting() {
       // The first content is indexed while it arrives; later ones are merged into what is indexed already.
@@ -219,13 +230,15 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     },
     replace: (resourceVersion) =>
       turns.take(async () => {
+        const pending = new Map(ownWrites.pending());
+        for (const key of pending.keys()) if (store.objects.get(key) !== undefined) pending.delete(key);
         const difference = await commit();
         storeRv = resourceVersion;
         for (const key of ownWrites.pending().keys()) {
           const object = store.objects.get(key);
           ownWrites.caughtUp(key, object === undefined ? resourceVersion : rvOf(object));
         }
-        await notifyDifference(difference);
+        await notifyDifference({ ...difference, deleted: [...difference.deleted, ...goneUnseen(pending)] });
       }),
     apply(change) {
       if (turns.busy) return turns.take(() => applyNow(change));

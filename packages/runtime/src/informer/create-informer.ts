@@ -174,8 +174,9 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
     async confirm(key, read) {
       const doubt = doubts.begin(key);
       if (doubt === undefined) return;
-      const found = await read();
-      if (found === undefined) content.hide(key, lister.get(key));
+      const { items, resourceVersion } = await read();
+      const [found] = items;
+      if (found === undefined) content.hide(key, lister.get(key), resourceVersion);
       else content.remember(found);
       doubts.end(key, doubt);
     },

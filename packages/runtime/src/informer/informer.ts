@@ -4,6 +4,7 @@
  * 7.3.1 to 7.3.10 of docs/behaviour/runtime.md: the store is updated before a handler is called, handlers are
  * synchronous, called in stream order, and only look at the object and enqueue a key.
  */
+import type { ListPage } from '../api/client.ts';
 import type { KubeObject } from '../api/objects.ts';
 import type { Doubts } from './doubts.ts';
 
@@ -69,10 +70,10 @@ export interface Informer<T extends KubeObject> {
   /** The objects in doubt. Usually none. */
   readonly doubted: Pick<Doubts, 'size' | 'has' | 'keys'>;
   /**
-   * Reads an object that is in doubt, remembers it, and ends the doubt; undefined: it is gone. Rejects as `read` does, and the doubt
-   * stays.
+   * Lists an object that is in doubt, remembers it, and ends the doubt. An empty list: it is gone, and what the watch brings of it up to the
+   * version of the list is not shown. Rejects as `read` does, and the doubt stays.
    */
-  confirm(key: ObjectKey, read: () => Promise<T | undefined>): Promise<void>;
+  confirm(key: ObjectKey, read: () => Promise<Pick<ListPage<T>, 'items' | 'resourceVersion'>>): Promise<void>;
   /** Lists and watches until the signal aborts; resolves when nothing of it is left running. */
   run(signal: AbortSignal): Promise<void>;
 }

@@ -151,6 +151,17 @@ describe('read your writes', () => {
     await stop();
   });
 
+  it('given an object that only an own write has shown, when a relist lacks it, then handlers hear of its end', async () => {
+    const harness = await synced();
+    const { api, calls, clock, informer, stream, stop } = harness;
+    api.answers(new ScriptedBody().event('ADDED', aVolume('a', '5')).bookmark('20', 'end'));
+    informer.remember(aVolume('b', '12'));
+    stream.write('garbage\n');
+    await clock.advance(800);
+    expect([calls, informer.lister.size]).toEqual([['add a@5 initial', 'tombstone b@12'], 1]);
+    await stop();
+  });
+
   it.each([
     { then: 'forgotten when the list is as new', listRv: '20', volumes: [], seen: undefined },
     { then: 'kept when the list is older', listRv: '11', volumes: [aVolume('a', '5')], seen: '12' },
@@ -305,7 +316,7 @@ describe('read your writes', () => {
         if (first === 'the answer to that write') informer.remember(last);
         else {
           informer.doubt(last);
-          await informer.confirm(keyA, async () => undefined);
+          await informer.confirm(keyA, async () => ({ items: [], resourceVersion: '12' }));
         }
         await clock.advance(30_000);
         informer.remember(last);

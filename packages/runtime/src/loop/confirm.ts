@@ -7,7 +7,6 @@
  * write in doubt may have changed what a list or an index shows.
  */
 import type { ApiClient } from '../api/client.ts';
-import { findObject } from '../api/find-object.ts';
 import type { KubeObject } from '../api/objects.ts';
 import type { Resource } from '../api/resource.ts';
 import type { Informer, ObjectKey } from '../informer/informer.ts';
@@ -38,7 +37,10 @@ export async function confirm(
     for (const { name, key } of seen) {
       const informer = deps.informers.get(name) as Informer<KubeObject>;
       const resource = deps.resources.get(name) as Resource;
-      await informer.confirm(key, () => findObject({ client: deps.client, signal }, resource, splitKey(key)));
+      const { namespace, name: object } = splitKey(key);
+      // Listed by name, as `findObject` does, because the version of the list counts.
+      const selection = { namespace, fieldSelector: `metadata.name=${object}` };
+      await informer.confirm(key, () => deps.client.list(resource, selection, { signal }));
     }
   }
 }

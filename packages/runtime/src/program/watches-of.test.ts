@@ -55,7 +55,10 @@ it('given a controller that looks at its ports while it is assembled, then they 
   informer.addIndexers({});
   informer.remember(volume);
   informer.doubt(volume);
-  await Promise.all([informer.confirm(key, async () => volume), informer.run(signal)]);
+  await Promise.all([
+    informer.confirm(key, async () => ({ items: [volume], resourceVersion: '1' })),
+    informer.run(signal),
+  ]);
   await Promise.all([informers.start(signal), informers.shutdown()]);
   expect(lister.size + doubted.size).toBe(0);
 });

@@ -493,7 +493,7 @@ it('[runtime#206] given two readers of one object, when a write of one of them g
   await until(() => byDriver.hasSynced && byLabel.hasSynced);
   byDriver.doubt(aVolume('c', 'd'));
   expect([byDriver.doubted.has(key('c')), byLabel.doubted.has(key('c'))]).toEqual([true, true]);
-  await byLabel.confirm(key('c'), () => client.get(persistentVolumes, { name: 'c' }));
+  await byLabel.confirm(key('c'), () => client.list(persistentVolumes, { fieldSelector: 'metadata.name=c' }));
   expect([byDriver.doubted.size, byLabel.doubted.size]).toEqual([0, 0]);
   await Promise.all([one.shutdown(), two.shutdown()]);
 });
