@@ -196,4 +196,16 @@ export const provisioner: readonly Bug[] = [
       },
     ],
   },
+  {
+    name: 'provisioner-ends-no-wait-for-clone',
+    history: 'made up after the invariants: the end of a clone wakes its source',
+    effect: 'A deleted claim that was cloned stays until the resync.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/source-protection/loop.ts',
+        find: "[dyingNow(change), ended && keyOfSource(ended, 'claim')]",
+        replace: "[dyingNow(change), ended && false ? keyOfSource(ended, 'claim') : undefined]",
+      },
+    ],
+  },
 ];

@@ -140,4 +140,41 @@ export const runtime: readonly Bug[] = [
       },
     ],
   },
+  {
+    name: 'runtime-lease-taken-without-version',
+    history: 'made up after the invariants: a Lease is written with its resource version',
+    effect: 'Two candidates take a Lease that has expired, and both lead.',
+    edits: [
+      {
+        file: 'packages/runtime/src/lease/lease-client.ts',
+        find: 'return client.update(leases, request.lease, options);',
+        replace:
+          "return client.patch({ resource: leases, ref: { namespace, name } }, { type: 'merge', body: { spec: request.lease.spec } }, options);",
+      },
+    ],
+  },
+  {
+    name: 'runtime-expired-watch-goes-on',
+    history: 'made up after the invariants: 410 Expired is followed by a list',
+    effect: 'After a compaction an informer asks for the same version for ever.',
+    edits: [
+      {
+        file: 'packages/runtime/src/informer/reflector/refusal.ts',
+        find: "  if (isExpired(error)) return 'expired';",
+        replace: "  if (isExpired(error)) return 'busy';",
+      },
+    ],
+  },
+  {
+    name: 'combined-writes-after-lost-lease',
+    history: 'made up after the invariants: the fence of csi-sidecars',
+    effect: 'A controller of csi-sidecars that has lost its Lease finishes its writes.',
+    edits: [
+      {
+        file: 'packages/all-in-one/src/all/sidecar-run.ts',
+        find: 'if (!(stop.reason instanceof OrderlyStop)) for (const fence of fences) fence.close();',
+        replace: 'void fences;',
+      },
+    ],
+  },
 ];
