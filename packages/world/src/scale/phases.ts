@@ -106,6 +106,7 @@ export async function measurePhases({ claims, nodes: nodeCount }: Size): Promise
       lastMs = performance.now();
       await schedule.advanceTo(schedule.elapsedMs + stepMs, afterTask);
     }
+    process.stderr.write(`${claims} claims, ${name}: ${Math.round(cpuMs)} ms of CPU, ${schedule.tasks} tasks\n`);
     if (!isOver()) throw new Error(`${name}: not over after ${limitMs / 1000} s`);
     phases.push({
       name,

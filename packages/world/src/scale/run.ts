@@ -60,5 +60,8 @@ function growth(): readonly string[] {
     const ratio = cpuMs / claims / (small[index]!.cpuMs / (claims / factor));
     return `| ${name} | ${ratio.toFixed(2)} |`;
   });
+  const total = (phases: readonly Phase[]): number => phases.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+  const all = total(large) / claims / (total(small) / (claims / factor));
+  rows.push(`| all | ${all.toFixed(2)} |`);
   return [`| CPU per claim, ${claims} / ${claims / factor} | |`, '| --- | ---: |', ...rows];
 }
