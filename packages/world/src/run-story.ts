@@ -4,6 +4,7 @@
  * may be left.
  */
 import {
+  events,
   type KubeObject,
   type PersistentVolume,
   persistentVolumeClaims,
@@ -122,6 +123,7 @@ async function cleanUp(world: World): Promise<readonly string[]> {
   for (;;) {
     await schedule.advanceTo(schedule.elapsedMs + lookEveryMs, world.look);
     deleteRetained(world);
+    giveUp(world);
     if (world.story.shape.damage) detachForgotten(world);
     const left = [...leftObjects(world), ...leftInDrivers(world)];
     if (left.length === 0 || schedule.elapsedMs >= endMs) return left;
@@ -148,6 +150,20 @@ function deleteRetained(world: World): void {
   });
   if (world.sim.server.objects.list(volumeSnapshots).length > 0) return;
   deleteAll(world, volumeSnapshotContents, ({ spec }: VolumeSnapshotContent) => spec?.deletionPolicy === 'Retain');
+}
+
+/** An administrator who has given up the volume of a claim does what the event of that claim says, when its source is gone as well. */
+function giveUp({ sim, client, record }: World): void {
+  const { objects } = sim.server;
+  for (const { metadata } of objects.list(persistentVolumeClaims)) {
+    const { uid = '', namespace, name = '', deletionTimestamp } = metadata ?? {};
+    if (deletionTimestamp === undefined || !record.givenUp.has(uid)) continue;
+    const isAsked = objects
+      .list(events)
+      .some((event) => event.involvedObject.uid === uid && event.message?.includes('to give that volume up') === true);
+    const target = { resource: persistentVolumeClaims, ref: { namespace, name } };
+    if (isAsked) void tried(client.patch(target, { type: 'merge', body: { metadata: { finalizers: null } } }));
+  }
 }
 
 /** An administrator detaches what a restored backup does not know any more. */

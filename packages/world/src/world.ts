@@ -46,6 +46,8 @@ export interface WorldRecord {
   readonly foreign: { readonly resource: Resource; readonly uid: string; readonly annotation: string }[];
   /** UIDs of objects whose annotations a stale write has replaced. */
   readonly overwritten: Set<string>;
+  /** UIDs of claims whose volume an administrator has given up, with its PersistentVolume. */
+  readonly givenUp: Set<string>;
 }
 
 export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
@@ -120,7 +122,7 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
       moments = moments.filter((isOver) => !isOver());
     },
     breaches: () => drivers.flatMap(({ checks }) => checks.breaches),
-    record: { foreign: [], overwritten: new Set() },
+    record: { foreign: [], overwritten: new Set(), givenUp: new Set() },
   };
 }
 

@@ -84,6 +84,7 @@ function releaseUnbound(world: World, name: string): void {
     .some(({ involvedObject, message }) => involvedObject.uid === uid && message?.startsWith(text) === true);
   if (isWarned) {
     world.drivers[0].checks.retained.add(volume.spec?.csi?.volumeHandle ?? '');
+    world.record.givenUp.add(uid ?? '');
     const target = { resource: persistentVolumes, ref: { name } };
     void tried(world.client.patch(target, { type: 'merge', body: { metadata: { finalizers: null } } }));
   }

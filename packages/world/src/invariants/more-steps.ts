@@ -130,7 +130,7 @@ export function withMoreChecks(
 
   function isRecorded(name: string): boolean {
     const id = driver.snapshots().find((snapshot) => snapshot.name === name)?.id;
-    return objects.list(volumeSnapshotContents).some(({ status }) => status?.snapshotHandle === id);
+    return id !== undefined && objects.list(volumeSnapshotContents).some(({ status }) => status?.snapshotHandle === id);
   }
 
   /** A leader whose term is over has lost its memory, also where its process goes on. */

@@ -97,7 +97,9 @@ function isKeptForNothing(objects: ObjectAccess, { metadata }: PersistentVolumeC
   return objects
     .list(volumeSnapshots)
     .filter(({ spec }) => spec?.source?.persistentVolumeClaimName === metadata.name)
-    .every(({ status }) => status?.readyToUse === true);
+    .every(
+      (snapshot) => snapshot.status?.readyToUse === true && !(isDeleting(snapshot) && isSource(objects, snapshot)),
+    );
 }
 
 /** Something was said about this very object. */
