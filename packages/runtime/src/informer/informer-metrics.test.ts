@@ -2,7 +2,9 @@
 import { expect, it } from 'vitest';
 import { aVolume, recordingMetrics, scriptedInformer, syncedStream } from '../../testing/index.ts';
 import { ApiError } from '../api/errors.ts';
+import { noMetrics } from '../metrics/metrics.ts';
 import { createRegistry } from '../metrics/registry.ts';
+import { workQueueMetricsOf } from '../workqueue/queue-metrics.ts';
 import { DecodeError } from './decode/decode-error.ts';
 import type { Change, ServerObject, WatchEvent } from './decode/watch-event.ts';
 import { informerMetrics } from './informer-metrics.ts';
@@ -32,6 +34,11 @@ it('[runtime#93g] given an informer with selectors for metadata, then its label 
   const labels = { name: 'persistentvolumes', selector: 'a=b;metadata.name=x;metadata' };
   expect(metrics.value('informer_objects', labels)).toBe(1);
   await stop();
+});
+
+it('given no registry, then informers and queues share nothing that would keep them in memory', () => {
+  expect(informerMetrics(noMetrics)).not.toBe(informerMetrics(noMetrics));
+  expect(workQueueMetricsOf(noMetrics)).not.toBe(workQueueMetricsOf(noMetrics));
 });
 
 const at = (seconds: number, input: Input) => ({ seconds, input });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The metrics of informers. One set per registry, shared by all informers; distinguished by the labels `name` and `selector`. */
-import type { Metrics, Sample } from '../metrics/metrics.ts';
+import { type Metrics, noMetrics, type Sample } from '../metrics/metrics.ts';
 import type { StepFacts } from './reflector/log-step.ts';
 import { isVeryShort } from './reflector/step.ts';
 
@@ -28,8 +28,9 @@ export type ObserveInformer = (observed: Observed) => InformerMetrics;
 
 const sets = new WeakMap<Metrics, ObserveInformer>();
 
-/** A registry refuses a name it knows, so the set is created once for each. */
+/** A registry refuses a name it knows, so the set is created once for each. Without one, nothing outlives its informer. */
 export function informerMetrics(metrics: Metrics): ObserveInformer {
+  if (metrics === noMetrics) return createSet(metrics);
   let observe = sets.get(metrics);
   if (observe === undefined) sets.set(metrics, (observe = createSet(metrics)));
   return observe;

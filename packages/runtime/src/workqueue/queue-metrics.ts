@@ -4,7 +4,7 @@
  * timer. Queues of one name share their series: depth and unfinished work add up, the longest running processor is the longest
  * of all (upstream's queues overwrite each other there).
  */
-import type { Metrics, Sample } from '../metrics/metrics.ts';
+import { type Metrics, noMetrics, type Sample } from '../metrics/metrics.ts';
 import type { LaneState } from './backlog.ts';
 import { registerLaneMetrics } from './lane-metrics.ts';
 
@@ -40,6 +40,7 @@ const sets = new WeakMap<Metrics, WorkQueueMetrics>();
 
 /** The one set of a registry, for processes in which several controllers share it. */
 export function workQueueMetricsOf(metrics: Metrics): WorkQueueMetrics {
+  if (metrics === noMetrics) return createWorkQueueMetrics(metrics);
   let found = sets.get(metrics);
   if (found === undefined) sets.set(metrics, (found = createWorkQueueMetrics(metrics)));
   return found;
