@@ -39,6 +39,8 @@ export interface World {
   readonly breaches: () => readonly string[];
   /** What people have done to the cluster that changes what may be expected. */
   readonly record: WorldRecord;
+  /** Whether a volume may stay whose process has died. */
+  readonly mayLeak: boolean;
 }
 
 export interface WorldRecord {
@@ -68,6 +70,7 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
         server,
         transport,
         draw,
+        strike: more.striker?.atRequest,
         onRequest: (process, { verb, resource, subresource, name }, fault) => {
           if (resource === 'leases' || verb === 'watch') return;
           timeLine.note(process.name, () => {
@@ -120,6 +123,7 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
       moments = moments.filter((isOver) => !isOver());
     },
     breaches: () => drivers.flatMap(({ checks }) => checks.breaches),
+    mayLeak: more.mayLeak ?? shape.protection !== 'always',
     record: { foreign: [], overwritten: new Set() },
   };
 }

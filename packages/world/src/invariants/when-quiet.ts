@@ -28,6 +28,7 @@ import {
 } from '@csi-sidecars/volume';
 import type { ObjectAccess } from '@csi-sidecars/runtime/testing';
 import { namespace } from '../names.ts';
+import { unsettledCapacities } from './capacity.ts';
 import type { DriverActor } from '../driver.ts';
 import type { World } from '../world.ts';
 
@@ -38,6 +39,7 @@ export function unsettled(world: World): readonly string[] {
     ...world.drivers.flatMap((actor) => unsettledVolumes(world, actor)),
     ...unsettledAttachments(world),
     ...unsettledSnapshots(world),
+    ...unsettledCapacities(world),
   ];
 }
 
@@ -213,12 +215,12 @@ function unsettledVolumes(world: World, actor: DriverActor): readonly string[] {
 
 /** Whether a volume may be there without an object: it was retained, or the story fell into a window that the page documents. */
 export function isAdmitted(
-  { story }: World,
+  { mayLeak }: World,
   { checks }: DriverActor,
   { id, name }: { readonly id: string; readonly name: string },
 ): boolean {
   if (checks.retained.has(id) || checks.denied.has(name)) return true;
-  return story.shape.protection === 'ambiguous' && checks.orphaned.has(name);
+  return mayLeak && checks.orphaned.has(name);
 }
 
 function unsettledAttachments({ sim, drivers: [main] }: World): readonly string[] {
