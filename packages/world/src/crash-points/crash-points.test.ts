@@ -4,6 +4,11 @@ import { expect, it } from 'vitest';
 import { flows } from './flows.ts';
 import { playFlow, pointsOf, titleOf } from './play-flow.ts';
 
+it('given the flows, then their names are unique', () => {
+  const names = flows.map(({ name }) => name);
+  expect(names).toEqual([...new Set(names)]);
+});
+
 it.each(flows)(
   'given $name, when each write and each call of $program meets each fault, then no invariant is broken',
   async (flow) => {

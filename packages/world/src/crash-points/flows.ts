@@ -206,6 +206,13 @@ const snapshots: Group = {
   'open-snapshot': [made, fails('CreateSnapshot', 'Unavailable'), take],
   'delete-snapshot': [...taken, [0, 'deleteSnapshot', { snapshot: 0 }]],
   'delete-while-taking': [made, slow('CreateSnapshot', 8_000), take, [3, 'deleteSnapshot', { snapshot: 0 }]],
+  // The storage takes it, and each answer is lost.
+  'delete-while-open': [
+    made,
+    [-0.1, 'driverFails', { driver: 0, method: 'CreateSnapshot', at: 'after', code: 'DeadlineExceeded', times: 2 }],
+    take,
+    [1.5, 'deleteSnapshot', { snapshot: 0 }],
+  ],
   'import-snapshot': [made, [0, 'importSnapshot', { claim, snapshot: 0 }]],
   group: [made, group],
   'delete-group': [made, [-5, 'createGroup'], [0, 'deleteGroup']],
