@@ -42,6 +42,8 @@ const fails = (method: string, code: string, times = 2): Step => [
   'driverFails',
   { driver: 0, method, at: 'before', code, times },
 ];
+/** While a process that has died at the beginning of the flow is not there yet. */
+const soon = 0.5;
 /** Until nothing fails any more. */
 const always = 1_000;
 
@@ -166,15 +168,17 @@ const resizing: Common = { program: 'csi-resizer', beside: ['csi-provisioner'], 
 
 const resizeFlows: readonly Flow[] = [
   ...flowsOf(resizing, {
-    expand: [made, grow(2)],
+    expand: [made, grow(2), [soon, 'touch', { kind: 0, object: 0, value: 0 }]],
     'failed-expand': [made, fails(expand, 'Internal'), grow(2)],
     'slow-expand': [made, slow(expand, 20_000), grow(2)],
     'raise-while-expanding': [made, slow(expand, 8_000), grow(2), grow(3, 3)],
-    modify: [made, want('gold')],
+    modify: [made, want('gold'), [soon, 'touch', { kind: 0, object: 0, value: 0 }]],
     'failed-modify': [made, fails(modify, 'Unavailable'), want('gold')],
     'another-class-while-modifying': [made, slow(modify, 8_000), want('gold'), want('silver', 3)],
     'expand-and-modify': [made, grow(2), want('gold')],
     'recover-from-refused-size': [made, fails(expand, 'OutOfRange', 1), grow(4), grow(2, 3)],
+    'lower-refused-size-soon': [made, fails(expand, 'OutOfRange', 1), grow(4), grow(2, soon)],
+    'refused-class': [made, fails(modify, 'InvalidArgument'), want('gold')],
     'back-from-refused-class': [
       made,
       want('silver', -5),
@@ -206,6 +210,8 @@ const snapshots: Group = {
   'open-snapshot': [made, fails('CreateSnapshot', 'Unavailable'), take],
   'delete-snapshot': [...taken, [0, 'deleteSnapshot', { snapshot: 0 }]],
   'delete-while-taking': [made, slow('CreateSnapshot', 8_000), take, [3, 'deleteSnapshot', { snapshot: 0 }]],
+  'delete-snapshot-soon': [made, take, [soon, 'deleteSnapshot', { snapshot: 0 }]],
+  'delete-group-soon': [made, group, [soon, 'deleteGroup']],
   // The storage takes it, and each answer is lost.
   'delete-while-open': [
     made,

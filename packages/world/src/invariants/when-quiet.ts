@@ -271,12 +271,16 @@ function unsettledSnapshots(world: World): readonly string[] {
       });
       const hasDriver = claim?.spec?.storageClassName !== 'plain';
       const isPossible = hasDriver && spec?.volumeSnapshotClassName !== 'missing';
-      if (isPossible && claim?.status?.phase === 'Bound' && !isDeleting(claim))
-        found.push(`snapshot ${metadata?.name} is not ready`);
+      const isCut = claim?.status?.phase === 'Bound' && !isDeleting(claim);
+      // One that is imported, or that a group has cut.
+      const isThere = spec?.source?.volumeSnapshotContentName !== undefined && status?.error === undefined;
+      if (isPossible && (isCut || isThere)) found.push(`snapshot ${metadata?.name} is not ready`);
     }
   }
   for (const group of objects.list(volumeGroupSnapshots)) {
     if (isDeleting(group)) found.push(`group ${group.metadata?.name} is still being deleted`);
+    else if (group.status?.readyToUse !== true && group.status?.error === undefined)
+      found.push(`group ${group.metadata?.name} is not ready, and does not say why`);
   }
   const bound = new Set(objects.list(volumeSnapshots).map(({ metadata }) => metadata?.uid));
   for (const content of [...contents, ...objects.list(volumeGroupSnapshotContents)]) {
