@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A flow, calm or with a fault at one of its writes and calls. */
 import { type Ending, runStory } from '../run-story.ts';
-import { beginMs, type Flow, storyOf } from './flows.ts';
+import { beginMs, type Flow, storyOf } from './flow.ts';
 import { createStriker, type Operation, type Strike, troublesOf } from './strike.ts';
 
 export interface Point {
