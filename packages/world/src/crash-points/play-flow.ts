@@ -41,3 +41,17 @@ export function pointsOf(operations: readonly Operation[]): readonly Point[] {
 export function titleOf(point: Point | undefined): string {
   return point === undefined ? 'calm' : `${point.strike.index}: ${point.name}`;
 }
+
+/** What every fault at every write and every call breaks. The points are found by a run without faults, so a new write is a new point. */
+export async function breachesOf(flow: Flow): Promise<readonly string[]> {
+  const calm = await playFlow(flow);
+  const points = pointsOf(calm.operations);
+  if (points.length === 0) return ['nothing is written or called'];
+  const breaches = calm.breaches.map((text) => `calm: ${text}`);
+  for (const point of points) {
+    const title = titleOf(point);
+    const replay = `replay: node packages/world/src/crash-points/run.ts '${flow.name}' '${title}'`;
+    for (const text of (await playFlow(flow, point)).breaches) breaches.push(`${title}: ${text}; ${replay}`);
+  }
+  return breaches;
+}
