@@ -11,7 +11,7 @@ import {
 } from '@csi-sidecars/test-driver';
 import { createStepChecks } from './invariants/at-every-step.ts';
 import { type MoreChecks, withMoreChecks } from './invariants/more-steps.ts';
-import { driverName, nodeIdOf, nodeName, plainDriverName } from './names.ts';
+import { driverName, nodeIdOf, nodeName, plainDriverName, poolBytes } from './names.ts';
 import { leasesByMethod, type ProgramName, programsByMethod } from './programs.ts';
 import type { Shape } from './story.ts';
 import { segmentsOf } from './topology.ts';
@@ -75,6 +75,7 @@ function startDriver(deps: DriverDeps, { name, programs, capabilities }: Abiliti
       name,
       capabilities,
       snapshotProcessingMs: shape.snapshotMs,
+      pools: shape.capacity === true ? [{ kind: 'any', totalBytes: poolBytes, segments: undefined }] : [],
       nodes: Array.from({ length: shape.nodes }, (_, number) => ({
         id: nodeIdOf(nodeName(number)),
         segments: segmentsOf(number, shape),

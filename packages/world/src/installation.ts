@@ -9,6 +9,7 @@ import { linkChannel } from './channel-link.ts';
 import type { DriverActor } from './driver.ts';
 import { lookForSecrets } from './invariants/in-outputs.ts';
 import { leaseNamespace, nodeIdOf, nodeName } from './names.ts';
+import type { Striker } from './crash-points/strike.ts';
 import type { Network } from './network.ts';
 import { hostOf } from './process-host.ts';
 import { argsOf, leaseOf, type ProgramName, runOf } from './programs.ts';
@@ -34,6 +35,11 @@ export interface InstallationDeps {
 export interface MoreOfPrograms {
   readonly args?: readonly string[];
   readonly openMetrics?: ProgramHost['openMetrics'];
+  readonly striker?: Striker;
+  /** Whether the story may fall into a window that the provisioner's page documents. By default, if its shape has one. */
+  readonly mayLeak?: boolean;
+  /** Only these programs run, one of each, and without a Lease. */
+  readonly only?: readonly ProgramName[];
 }
 
 export function startInstallation(deps: InstallationDeps): Installation {
@@ -55,7 +61,7 @@ export function startInstallation(deps: InstallationDeps): Installation {
     return linkChannel({
       process,
       driver: actor.process,
-      channel,
+      channel: more.striker?.atCalls(process, channel, () => actor.crash(driverDownMs)) ?? channel,
       delayMs: () => Math.floor(draw('call', calls++) * 8),
       onCall: (method, request) => {
         timeLine.note(process.name, () => `${shortName(method)} ${JSON.stringify({ ...request, secrets: undefined })}`);
@@ -77,7 +83,7 @@ export function startInstallation(deps: InstallationDeps): Installation {
   /** `one-leader`: only the holder of the Lease begins a write. */
   function watchedTransport(process: ScheduledProcess, { pod, names, onNode, actor }: Pod): Transport {
     const transport = network.transportFor(process);
-    if (onNode !== undefined || shape.damage) return transport;
+    if (onNode !== undefined || shape.damage || more.only !== undefined) return transport;
     return (request) => {
       const [agent = '', component = ''] = (request.headers['user-agent'] ?? '').split('/');
       const program = names.find((name) => name === agent || name === `csi-${component}`);
@@ -98,16 +104,23 @@ export function startInstallation(deps: InstallationDeps): Installation {
     };
   }
 
-  const containers = podsOf(drivers, shape).map((it) => {
+  const { only } = more;
+  const all = podsOf(drivers, shape);
+  const pods = only === undefined ? all : all.filter(({ names }) => names.some((name) => only.includes(name)));
+  const containers = pods.map((it) => {
     const { pod, names, onNode, actor } = it;
     return startContainer(pod, {
       process: schedule.process,
       host: (process) =>
         hostOf({
           process,
-          args: [...argsOf(names, shape, onNode), ...(more.args ?? [])],
+          args: [
+            ...argsOf(names, shape, onNode),
+            ...(only === undefined ? [] : ['--leader-election=false']),
+            ...(more.args ?? []),
+          ],
           openMetrics: more.openMetrics,
-          env: onNode === undefined ? {} : { NODE_NAME: nodeName(onNode) },
+          env: { NAMESPACE: leaseNamespace, ...(onNode === undefined ? {} : { NODE_NAME: nodeName(onNode) }) },
           hostName: pod,
           transport: watchedTransport(process, it),
           connect: () => connect(actor, process, onNode),
@@ -121,6 +134,8 @@ export function startInstallation(deps: InstallationDeps): Installation {
   return { containers, defects };
 }
 
+/** After a crash in a call. */
+const driverDownMs = 500;
 /** After it stood still, until it has noticed. */
 const graceMs = 30_000;
 

@@ -3,6 +3,8 @@ export const driverName = 'test.csi.example.com';
 /** The second driver, which attaches, grows and copies nothing. */
 export const plainDriverName = 'plain.csi.example.com';
 export const namespace = 'team';
+/** What the driver has for all volumes together, in stories with capacity. */
+export const poolBytes: bigint = 100n * 1024n ** 3n;
 /** Of the sidecars. */
 export const leaseNamespace = 'kube-system';
 /** Stands in every Secret, and nowhere else. */

@@ -58,10 +58,12 @@ export interface NetworkDeps {
   readonly server: ScheduledProcess;
   readonly transport: Transport;
   readonly draw: Draw;
+  /** A fault that no window has. */
+  readonly strike?: ((process: ScheduledProcess, target: FaultTarget) => Fault | undefined) | undefined;
   readonly onRequest: (process: ScheduledProcess, target: FaultTarget, fault: Fault | undefined) => void;
 }
 
-export function createNetwork({ server, transport, draw, onRequest }: NetworkDeps): Network {
+export function createNetwork({ server, transport, draw, strike, onRequest }: NetworkDeps): Network {
   let faults: (FaultWindow & { asked: number; struck: number })[] = [];
   let lags: LagWindow[] = [];
   let aged: AgedWindow[] = [];
@@ -113,7 +115,9 @@ export function createNetwork({ server, transport, draw, onRequest }: NetworkDep
       const decide = (target: FaultTarget): Fault | undefined => {
         const isStream = aged.length > 0 && target.request.path.includes('sendInitialEvents=true');
         const isRefused = isStream && agedFor(process.name) !== undefined;
-        const fault = isRefused ? noStreams : faults.length === 0 ? undefined : faultFor(process, target);
+        const struck = strike?.(process, target);
+        const found = struck ?? (faults.length === 0 ? undefined : faultFor(process, target));
+        const fault = isRefused ? noStreams : found;
         if (fault?.kind === 'delay') noted(fault.ms);
         onRequest(process, target, fault);
         return fault;

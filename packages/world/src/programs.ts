@@ -53,6 +53,7 @@ export function argsOf(names: readonly ProgramName[], shape: Shape, onNode?: num
     ...limitsOf(names, shape),
     ...resyncOf(names),
     ...(isOurs ? [`--provisioning-protection=${shape.protection}`] : []),
+    ...(isOurs && shape.capacity === true ? capacityArgs : []),
     ...(names.length > 1 ? [`--controllers=${names.map((name) => name.replace('csi-', '')).join(',')}`] : []),
     ...(onNode === undefined
       ? ['--leader-election', `--leader-election-namespace=${leaseNamespace}`]
@@ -64,6 +65,13 @@ export function argsOf(names: readonly ProgramName[], shape: Shape, onNode?: num
         ]),
   ];
 }
+
+const capacityArgs = [
+  '--enable-capacity',
+  '--capacity-ownerref-level=-1',
+  '--capacity-for-immediate-binding',
+  '--capacity-poll-interval=150s',
+];
 
 /** Longer than a story: a resync would make up for a wake-up that is missing. */
 function resyncOf([name, ...more]: readonly ProgramName[]): readonly string[] {

@@ -28,6 +28,7 @@ import { forgetMs, type MemoryWatch } from './invariants/memory.ts';
 import { secretsInObjects } from './invariants/in-outputs.ts';
 import { isAdmitted, unsettled } from './invariants/when-quiet.ts';
 import { nodeIdOf } from './names.ts';
+import type { MoreOfPrograms } from './installation.ts';
 import type { Story } from './story.ts';
 import { turbulenceMs } from './times.ts';
 import { createWorld, type World } from './world.ts';
@@ -47,8 +48,8 @@ const patienceMs = 720_000;
 const lookEveryMs = 5_000;
 
 /** `memory`: what live processes remember in the end is a breach, too. */
-export async function runStory(story: Story, memory?: MemoryWatch): Promise<Ending> {
-  const world = createWorld(story);
+export async function runStory(story: Story, memory?: MemoryWatch, more?: MoreOfPrograms): Promise<Ending> {
+  const world = createWorld(story, more);
   memory?.begin(world);
   const { schedule, installation, timeLine } = world;
   for (const { atMs, kind, args } of story.happenings) {
@@ -57,7 +58,7 @@ export async function runStory(story: Story, memory?: MemoryWatch): Promise<Endi
       kindOf(kind).act(world, args);
     }, atMs);
   }
-  await schedule.advanceTo(turbulenceMs, world.look);
+  await schedule.advanceTo(story.peaceMs ?? turbulenceMs, world.look);
   makePeace(world);
   const open = story.shape.damage ? [] : await untilSettled(world);
   const repetitions = open.length > 0 ? [] : await watchRest(world);

@@ -12,6 +12,8 @@ export interface Story {
   readonly seed: number;
   readonly shape: Shape;
   readonly happenings: readonly Happening[];
+  /** When nothing fails any more. By default after two minutes. */
+  readonly peaceMs?: number;
 }
 
 /** How the cluster and the sidecars are set up. */
@@ -19,7 +21,8 @@ export interface Shape {
   /** `combined`: the four controllers of the driver are one process. `nodes`: each node has a csi-provisioner. */
   readonly deployment: 'separate' | 'combined' | 'nodes';
   readonly replicas: 1 | 2;
-  readonly protection: 'ambiguous' | 'always';
+  /** `off` is not drawn: nearly everything may leak then. */
+  readonly protection: 'ambiguous' | 'always' | 'off';
   /** Whether volumes live in zones. */
   readonly topology: boolean;
   /** Whether the nodes have a part in the growth of a volume. */
@@ -35,6 +38,8 @@ export interface Shape {
   readonly damage: boolean;
   /** Workers and requests per second: `tight` makes queues long, `wide` is what a large cluster needs. */
   readonly limits: 'default' | 'tight' | 'wide';
+  /** csi-provisioner publishes the capacity of the driver. Not drawn. */
+  readonly capacity?: boolean;
   /** Every log line is written and read, which is slow. */
   readonly logs: boolean;
 }

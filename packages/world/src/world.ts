@@ -39,6 +39,8 @@ export interface World {
   readonly breaches: () => readonly string[];
   /** What people have done to the cluster that changes what may be expected. */
   readonly record: WorldRecord;
+  /** Whether a volume may stay whose process has died. */
+  readonly mayLeak: boolean;
 }
 
 export interface WorldRecord {
@@ -70,6 +72,7 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
         server,
         transport,
         draw,
+        strike: more.striker?.atRequest,
         onRequest: (process, { verb, resource, subresource, name }, fault) => {
           if (resource === 'leases' || verb === 'watch') return;
           timeLine.note(process.name, () => {
@@ -123,6 +126,7 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
     },
     breaches: () => drivers.flatMap(({ checks }) => checks.breaches),
     record: { foreign: [], overwritten: new Set(), givenUp: new Set() },
+    mayLeak: more.mayLeak ?? shape.protection !== 'always',
   };
 }
 

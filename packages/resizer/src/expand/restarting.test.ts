@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a new process does with what it finds. Every single crash point is in `crash-points.test.ts`. */
+/** What a new process does with what it finds. Every single crash point is in `packages/world/src/crash-points`. */
 import { expect, it } from 'vitest';
 import { aClaim, aCondition, aPod, aVolume, type ClaimOptions } from '../../testing/builders.ts';
 import { aResizer, type Fixture, gib } from '../../testing/resizer-fixture.ts';
+import { annotations } from '../names.ts';
 
 const [two, four] = [`${2n * gib}`, `${4n * gib}`];
 const inProgress: ClaimOptions = { spec: '2Gi', alloc: '4Gi', rstatus: 'ControllerResizeInProgress' };
@@ -77,4 +78,17 @@ it('[resizer#142] given a volume in use, then one call, and then it is held back
   await r.clock.advance(8_000);
   expect(r.calls().length).toBe(1);
   await r.stop();
+});
+
+it('given a crash at every point of the removal of a recorded size, then it is gone', async () => {
+  for (const moment of ['before', 'after'] as const) {
+    const recorded = aVolume({ cap: '2Gi', annotations: { [annotations.preResizeCapacity]: '1Gi' } });
+    const first = await aResizer({
+      seed: [aClaim({ cap: '2Gi' }), recorded],
+      interrupt: (_, at) => (at === moment ? 'crash' : undefined),
+    });
+    const next = await aResizer({ cluster: first.crash() });
+    expect(next.volume()!.metadata?.annotations).toBeUndefined();
+    await next.stop();
+  }
 });

@@ -6,6 +6,7 @@ import { growthKinds } from './growth.ts';
 import type { HappeningKind } from './kind.ts';
 import { moreFaultKinds } from './more-faults.ts';
 import { moreUserKinds } from './more-users.ts';
+import { rareKinds } from './rare.ts';
 import { snapshotKinds } from './snapshots.ts';
 import { userKinds } from './users.ts';
 
@@ -20,6 +21,7 @@ const byName: Readonly<Record<string, HappeningKind>> = {
   ...attachmentKinds,
   ...snapshotKinds,
   ...growthKinds,
+  ...rareKinds,
 };
 
 export const kinds: readonly (HappeningKind & { readonly name: string })[] = Object.entries(byName).map(

@@ -28,6 +28,7 @@ import {
 } from '@csi-sidecars/volume';
 import type { ObjectAccess } from '@csi-sidecars/runtime/testing';
 import { namespace } from '../names.ts';
+import { unsettledCapacities } from './capacity.ts';
 import type { DriverActor } from '../driver.ts';
 import type { World } from '../world.ts';
 
@@ -38,6 +39,7 @@ export function unsettled(world: World): readonly string[] {
     ...world.drivers.flatMap((actor) => unsettledVolumes(world, actor)),
     ...unsettledAttachments(world),
     ...unsettledSnapshots(world),
+    ...unsettledCapacities(world),
   ];
 }
 
@@ -215,12 +217,12 @@ function unsettledVolumes(world: World, actor: DriverActor): readonly string[] {
 
 /** Whether a volume may be there without an object: it was retained, or the story fell into a window that the page documents. */
 export function isAdmitted(
-  { story }: World,
+  { mayLeak }: World,
   { checks }: DriverActor,
   { id, name }: { readonly id: string; readonly name: string },
 ): boolean {
   if (checks.retained.has(id) || checks.denied.has(name)) return true;
-  return story.shape.protection === 'ambiguous' && checks.orphaned.has(name);
+  return mayLeak && checks.orphaned.has(name);
 }
 
 function unsettledAttachments({ sim, drivers: [main] }: World): readonly string[] {
@@ -271,12 +273,16 @@ function unsettledSnapshots(world: World): readonly string[] {
       });
       const hasDriver = claim?.spec?.storageClassName !== 'plain';
       const isPossible = hasDriver && spec?.volumeSnapshotClassName !== 'missing';
-      if (isPossible && claim?.status?.phase === 'Bound' && !isDeleting(claim))
-        found.push(`snapshot ${metadata?.name} is not ready`);
+      const isCut = claim?.status?.phase === 'Bound' && !isDeleting(claim);
+      // One that is imported, or that a group has cut.
+      const isThere = spec?.source?.volumeSnapshotContentName !== undefined && status?.error === undefined;
+      if (isPossible && (isCut || isThere)) found.push(`snapshot ${metadata?.name} is not ready`);
     }
   }
   for (const group of objects.list(volumeGroupSnapshots)) {
     if (isDeleting(group)) found.push(`group ${group.metadata?.name} is still being deleted`);
+    else if (group.status?.readyToUse !== true && group.status?.error === undefined)
+      found.push(`group ${group.metadata?.name} is not ready, and does not say why`);
   }
   const bound = new Set(objects.list(volumeSnapshots).map(({ metadata }) => metadata?.uid));
   for (const content of [...contents, ...objects.list(volumeGroupSnapshotContents)]) {
