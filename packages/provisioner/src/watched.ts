@@ -102,6 +102,8 @@ export function watchedClaims(
   return {
     resource: persistentVolumeClaims,
     resyncMs,
+    // An old one may show claims that are gone, with our finalizer, so that no write would find that out before CreateVolume.
+    firstList: 'current',
     indexers: {
       uid: (claim) => (isWorkedOn(claim, driverName) ? [claim.metadata?.uid ?? ''] : []),
       source: (claim) => {
