@@ -5,7 +5,7 @@ export const plainDriverName = 'plain.csi.example.com';
 export const namespace = 'team';
 /** What the driver has for all volumes together, in stories with capacity. */
 export const poolBytes: bigint = 100n * 1024n ** 3n;
-/** Of the sidecars. */
+/** The sidecars keep their Leases there. */
 export const leaseNamespace = 'kube-system';
 /** Stands in every Secret, and nowhere else. */
 export const secretText = 'hunter2-hunter2';

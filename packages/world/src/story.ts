@@ -44,6 +44,22 @@ export interface Shape {
   readonly logs: boolean;
 }
 
+/** The simplest installation, for stories that are not drawn. */
+export const calmShape: Shape = {
+  deployment: 'separate',
+  replicas: 1,
+  protection: 'ambiguous',
+  topology: false,
+  nodesExpand: true,
+  snapshotMs: 0,
+  nodes: 2,
+  secondDriver: false,
+  oldKubelet: false,
+  damage: false,
+  limits: 'default',
+  logs: false,
+};
+
 export interface Happening {
   readonly atMs: number;
   readonly kind: string;

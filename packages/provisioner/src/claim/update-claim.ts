@@ -69,7 +69,7 @@ export async function updateClaim(
   }
 }
 
-/** The cache of a process that has just started may show the claim for long, and the next run must not begin anew for it. */
+/** The cache of a process that has just started may show the claim for long, and the next run must not provision it again. */
 function gone(claims: UpdateDeps['claims'], claim: PersistentVolumeClaim): Updated {
   claims.doubt(claim);
   return { write: 'refused', claim, presence: 'gone' };

@@ -155,8 +155,8 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
   };
 
   /** What only answers to own writes have shown, and neither they nor the store show any more. */
-  const goneUnseen = (written: ReadonlyMap<ObjectKey, Written<T>>): readonly (readonly [ObjectKey, T])[] =>
-    [...written].flatMap(([key, { object }]) => {
+  const goneUnseen = (written: readonly (readonly [ObjectKey, Written<T>])[]): readonly (readonly [ObjectKey, T])[] =>
+    written.flatMap(([key, { object }]) => {
       const last = object();
       const isShown = last === undefined || store.objects.get(key) !== undefined || ownWrites.pending().has(key);
       return isShown ? [] : [[key, last] as const];
@@ -230,15 +230,14 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     },
     replace: (resourceVersion) =>
       turns.take(async () => {
-        const pending = new Map(ownWrites.pending());
-        for (const key of pending.keys()) if (store.objects.get(key) !== undefined) pending.delete(key);
+        const unseen = [...ownWrites.pending()].filter(([key]) => store.objects.get(key) === undefined);
         const difference = await commit();
         storeRv = resourceVersion;
         for (const key of ownWrites.pending().keys()) {
           const object = store.objects.get(key);
           ownWrites.caughtUp(key, object === undefined ? resourceVersion : rvOf(object));
         }
-        await notifyDifference({ ...difference, deleted: [...difference.deleted, ...goneUnseen(pending)] });
+        await notifyDifference({ ...difference, deleted: [...difference.deleted, ...goneUnseen(unseen)] });
       }),
     apply(change) {
       if (turns.busy) return turns.take(() => applyNow(change));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The metrics of informers. One set per registry, shared by all informers; distinguished by the labels `name` and `selector`. */
-import { type Metrics, noMetrics, type Sample } from '../metrics/metrics.ts';
+import { type Metrics, perRegistry, type Sample } from '../metrics/metrics.ts';
 import type { StepFacts } from './reflector/log-step.ts';
 import { isVeryShort } from './reflector/step.ts';
 
@@ -26,15 +26,8 @@ export interface Observed {
 
 export type ObserveInformer = (observed: Observed) => InformerMetrics;
 
-const sets = new WeakMap<Metrics, ObserveInformer>();
-
-/** A registry refuses a name it knows, so the set is created once for each. Without one, nothing outlives its informer. */
-export function informerMetrics(metrics: Metrics): ObserveInformer {
-  if (metrics === noMetrics) return createSet(metrics);
-  let observe = sets.get(metrics);
-  if (observe === undefined) sets.set(metrics, (observe = createSet(metrics)));
-  return observe;
-}
+/** A registry refuses a name it knows, so the set is created once for each. */
+export const informerMetrics: (metrics: Metrics) => ObserveInformer = perRegistry(createSet);
 
 interface Live extends Observed {
   lastEventMs: number | undefined;

@@ -47,3 +47,14 @@ export const noMetrics: Metrics = {
   gauge: () => ({ set: ignore }),
   histogram: () => ({ observe: ignore }),
 };
+
+/** Makes one for each registry. Without a registry each call makes its own: one that all share would keep everything it measures in memory. */
+export function perRegistry<T>(create: (metrics: Metrics) => T): (metrics: Metrics) => T {
+  const made = new WeakMap<Metrics, T>();
+  return (metrics) => {
+    if (metrics === noMetrics) return create(metrics);
+    let found = made.get(metrics);
+    if (found === undefined) made.set(metrics, (found = create(metrics)));
+    return found;
+  };
+}

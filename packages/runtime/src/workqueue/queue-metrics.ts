@@ -4,7 +4,7 @@
  * timer. Queues of one name share their series: depth and unfinished work add up, the longest running processor is the longest
  * of all (upstream's queues overwrite each other there).
  */
-import { type Metrics, noMetrics, type Sample } from '../metrics/metrics.ts';
+import { type Metrics, perRegistry, type Sample } from '../metrics/metrics.ts';
 import type { LaneState } from './backlog.ts';
 import { registerLaneMetrics } from './lane-metrics.ts';
 
@@ -36,15 +36,8 @@ export interface WorkQueueMetrics {
 /** 1e-8 * 10^k, k = 0..9, as in component-base. */
 const durationBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10];
 
-const sets = new WeakMap<Metrics, WorkQueueMetrics>();
-
 /** The one set of a registry, for processes in which several controllers share it. */
-export function workQueueMetricsOf(metrics: Metrics): WorkQueueMetrics {
-  if (metrics === noMetrics) return createWorkQueueMetrics(metrics);
-  let found = sets.get(metrics);
-  if (found === undefined) sets.set(metrics, (found = createWorkQueueMetrics(metrics)));
-  return found;
-}
+export const workQueueMetricsOf: (metrics: Metrics) => WorkQueueMetrics = perRegistry(createWorkQueueMetrics);
 
 /**
  * Registers the families. Once per registry: every queue of the process gets its instruments from the one result. Those of

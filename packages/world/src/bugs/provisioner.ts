@@ -184,7 +184,7 @@ export const provisioner: readonly Bug[] = [
     ],
   },
   {
-    name: 'provisioner-begins-anew-for-gone-claim',
+    name: 'provisioner-provisions-gone-claim',
     history: 'found by a story: a 404 was not remembered',
     effect:
       'CreateVolume is called for a claim that an old cache shows, although a write has just found that it is gone.',

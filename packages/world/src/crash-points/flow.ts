@@ -4,7 +4,7 @@
  * before is its preparation, which meets no fault.
  */
 import type { ProgramName } from '../programs.ts';
-import type { Args, Shape, Story } from '../story.ts';
+import { type Args, calmShape, type Shape, type Story } from '../story.ts';
 
 export type Step = readonly [seconds: number, kind: string, args?: Args];
 
@@ -55,21 +55,6 @@ export const snapshotting = ['csi-provisioner', 'csi-snapshotter', 'snapshot-con
 export const beginMs = 10_000;
 /** What was ordered of the driver has been met by then. */
 const aftermathMs = 15_000;
-
-const calmShape: Shape = {
-  deployment: 'separate',
-  replicas: 1,
-  protection: 'ambiguous',
-  topology: false,
-  nodesExpand: true,
-  snapshotMs: 0,
-  nodes: 2,
-  secondDriver: false,
-  oldKubelet: false,
-  damage: false,
-  limits: 'default',
-  logs: false,
-};
 
 export function storyOf({ shape, steps }: Flow): Story {
   const happenings = steps.map(([seconds, kind, args = {}]) => ({ atMs: beginMs + seconds * 1_000, kind, args }));

@@ -7,25 +7,20 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '@csi-sidecars/runtime';
-import type { Fault } from '@csi-sidecars/runtime/testing';
 import type { World } from '../world.ts';
 import { refOf } from './admins.ts';
+import { lostAnswers } from './faults.ts';
 import { kind, type Kinds } from './kind.ts';
-import { listsOf, podOf } from './more-faults.ts';
-import { claims, doNow, meet, withClaim } from './more-users.ts';
+import { listsOf, podOf, startAgain } from './more-faults.ts';
+import { doNow, meet, withClaim } from './more-users.ts';
 import { isAttached, isDeleting, isMarked, onceAttachment, onceVolume } from './moments.ts';
-import { tried } from './users.ts';
+import { claims, tried } from './users.ts';
 
 const hold = 'example.com/hold';
 
-const lost: Readonly<Record<string, Fault>> = {
-  reset: { kind: 'break', point: 'after', failure: 'reset' },
-  timeout: { kind: 'status', point: 'after', code: 504, reason: 'Timeout' },
-};
-
 interface DeadConnection {
   readonly what: string;
-  readonly how: string;
+  readonly how: 'reset' | 'timeout';
   readonly lagMs: number;
 }
 
@@ -38,23 +33,14 @@ function connectionGoesDead(world: World, program: string, { what, how, lagMs }:
     what,
     chance: 1,
     times: 1,
-    fault: lost[how]!,
+    fault: lostAnswers[how],
     onStrike: ({ name }) => network.lag({ untilMs: schedule.elapsedMs + lagMs, who: name, resource: '', ms: lagMs }),
   });
 }
 
 /** The attacher starts again, and its first list of attachments is an old one. */
 function startBehind(world: World, lists: ReadonlyMap<string, Uint8Array>, lagMs: number): void {
-  const { schedule, network, installation, timeLine } = world;
-  const who = podOf(world, 'csi-attacher');
-  // The next leader begins only when the lease has expired.
-  const untilMs = schedule.elapsedMs + 40_000;
-  timeLine.note('*', `${who} starts again with an old list of attachments`);
-  network.age({ untilMs, who, lists });
-  network.lag({ untilMs, who, resource: 'volumeattachments', ms: lagMs });
-  for (const { name, process } of installation.containers) {
-    if (name.startsWith(who)) process()?.kill('crash');
-  }
+  startAgain(world, { program: 'csi-attacher', lists, resource: 'volumeattachments', lagMs, ms: 40_000 });
 }
 
 interface Behind {
@@ -115,7 +101,7 @@ export const attachmentKinds: Kinds = {
     weight: 2,
     draw: (dice) => ({
       claim: dice.below(claims),
-      how: dice.pick(['reset', 'timeout']),
+      how: dice.pick(['reset', 'timeout'] as const),
       lagMs: dice.pick([0, 5_000]),
       ms: dice.pick([5_000, 40_000]),
     }),
@@ -171,7 +157,7 @@ export const attachmentKinds: Kinds = {
     draw: (dice) => ({
       claim: dice.below(claims),
       work: dice.pick(Object.keys(works)),
-      how: dice.pick(['reset', 'timeout']),
+      how: dice.pick(['reset', 'timeout'] as const),
       lagMs: dice.pick([2_000, 8_000, 25_000]),
     }),
     act: (world, { claim, work, how, lagMs }) => {
@@ -186,7 +172,7 @@ export const attachmentKinds: Kinds = {
     weight: 2,
     draw: (dice) => ({
       claim: dice.below(claims),
-      how: dice.pick(['reset', 'timeout']),
+      how: dice.pick(['reset', 'timeout'] as const),
       lagMs: dice.pick([0, 5_000, 15_000]),
     }),
     act: (world, { claim, how, lagMs }) => {

@@ -46,20 +46,27 @@ const status = (code: number, reason: string, retryAfter?: string): Fault => ({
   reason,
   ...(retryAfter === undefined ? {} : { retryAfter }),
 });
+/** The request is performed, and its process does not learn of it. */
+export const lostAnswers: Readonly<Record<'reset' | 'timeout' | 'hang', Fault>> = {
+  reset: { kind: 'break', point: 'after', failure: 'reset' },
+  timeout: { kind: 'status', point: 'after', code: 504, reason: 'Timeout' },
+  hang: { kind: 'hang', point: 'after' },
+};
+
 const answers: Readonly<Record<string, Fault>> = {
   conflict: status(409, 'Conflict'),
   internal: status(500, 'InternalError'),
   throttled: status(429, 'TooManyRequests', '1'),
   forbidden: status(403, 'Forbidden'),
   lostBefore: { kind: 'break', point: 'before', failure: 'reset' },
-  lostAfter: { kind: 'break', point: 'after', failure: 'reset' },
-  timeoutAfter: { kind: 'status', point: 'after', code: 504, reason: 'Timeout' },
-  hangsAfter: { kind: 'hang', point: 'after' },
+  lostAfter: lostAnswers.reset,
+  timeoutAfter: lostAnswers.timeout,
+  hangsAfter: lostAnswers.hang,
   slow: { kind: 'delay', ms: 3_000 },
   slower: { kind: 'delay', ms: 20_000 },
   twice: { kind: 'twice' },
 };
-/** Of lists and watches: `behind` is a server that does not know the version yet. */
+/** What lists and watches are answered. A server that is `behind` does not know the version yet. */
 const readAnswers: Readonly<Record<string, Fault>> = {
   behind: status(504, 'Timeout', '1'),
   expired: status(410, 'Expired'),

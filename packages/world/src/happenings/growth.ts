@@ -8,11 +8,8 @@ import { namespace, nodeName } from '../names.ts';
 import { adminKinds } from './admins.ts';
 import { kind, type Kinds } from './kind.ts';
 import { listsOf, startAgain } from './more-faults.ts';
-import { callOf, doLater, doNow, isOf, meet, troubleNames, withClaim } from './more-users.ts';
-import { patchClaim } from './users.ts';
-
-const claims = 8;
-const snapshots = 5;
+import { callOf, doLater, doNow, meet, replaceLater, troubleNames, withClaim } from './more-users.ts';
+import { claims, patchClaim, snapshots } from './users.ts';
 
 /** What users want next, while the call for the first is under way. */
 const changesOfMind: Readonly<Record<string, readonly [then: string, args: Args]>> = {
@@ -57,11 +54,7 @@ export const growthKinds: Kinds = {
         meet(world, 'ControllerExpandVolume', trouble);
         doNow(world, 'growClaim', { claim, gib: 5 });
         doLater(world, [ms, 'growClaim'], { claim, gib: 3 });
-        world.users.post(() => {
-          for (const container of world.installation.containers) {
-            if (!world.network.isOver() && isOf(container.name, 'growClaim')) container.restart();
-          }
-        }, restartMs);
+        replaceLater(world, restartMs, 'growClaim');
       });
     },
   }),
@@ -116,7 +109,7 @@ export const growthKinds: Kinds = {
         world.users.post(() => {
           const lists = listsOf(world);
           doNow(world, then, { ...argsOf(then, claim, snapshot), ...changed });
-          world.users.post(() => startAgain(world, { program, lists, lagMs, ms: 30_000 }), callMs + 3_000);
+          world.users.post(() => startAgain(world, { program, lists, lagMs, ms: 30_000 + lagMs }), callMs + 3_000);
         }, 400);
       });
     },

@@ -14,8 +14,10 @@ import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { leaseNamespace } from '../names.ts';
 import type { AgedWindow } from '../network.ts';
 import type { World } from '../world.ts';
+import { lostAnswers } from './faults.ts';
 import { kind, type Kinds } from './kind.ts';
-import { claims, doLater, meet, withClaim } from './more-users.ts';
+import { doLater, meet, withClaim } from './more-users.ts';
+import { claims, snapshots } from './users.ts';
 
 const programs = ['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter', 'snapshot-controller'];
 const cached: readonly Resource[] = [
@@ -55,20 +57,29 @@ const callsOf: Readonly<Record<string, string>> = {
   growClaim: 'ControllerExpandVolume',
   createSnapshot: 'CreateSnapshot',
 };
+interface Behind extends Pick<AgedWindow, 'lists'> {
+  readonly program: string;
+  /** Whose watch is late. Default: that of every kind, the lease included. */
+  readonly resource?: string;
+  readonly lagMs: number;
+  /** For how long it is so. The next leader begins only when the lease has expired. */
+  readonly ms: number;
+  /** Default: the processes die. */
+  readonly how?: 'stop';
+}
+
 /** The processes of a program start again, and their API server is behind. */
-export function startAgain(
-  world: World,
-  { program, lists, lagMs, ms }: Pick<AgedWindow, 'lists'> & { program: string; lagMs: number; ms: number },
-): void {
+export function startAgain(world: World, { program, lists, resource = '', lagMs, ms, how }: Behind): void {
   if (world.network.isOver()) return;
   const who = podOf(world, program);
-  // The next leader begins only when the lease has expired, and the watch of the lease is late as well.
-  const untilMs = world.schedule.elapsedMs + ms + lagMs;
+  const untilMs = world.schedule.elapsedMs + ms;
   world.timeLine.note('*', `${who} starts again with old lists`);
   world.network.age({ untilMs, who, lists });
-  world.network.lag({ untilMs, who, resource: '', ms: lagMs });
-  for (const { name, process } of world.installation.containers) {
-    if (name.startsWith(who)) process()?.kill('crash');
+  world.network.lag({ untilMs, who, resource, ms: lagMs });
+  for (const { name, process, restart } of world.installation.containers) {
+    if (!name.startsWith(who)) continue;
+    if (how === 'stop') restart();
+    else process()?.kill('crash');
   }
 }
 
@@ -78,7 +89,7 @@ export const moreFaultKinds: Kinds = {
     weight: 8,
     draw: (dice) => ({
       program: dice.pick(programs),
-      how: dice.pick(['reset', 'timeout', 'hang']),
+      how: dice.pick(['reset', 'timeout', 'hang'] as const),
       chance: dice.pick([0.3, 1]),
       ms: dice.pick([500, 3_000, 8_000]),
       lagMs: dice.pick([1_000, 8_000, 25_000]),
@@ -86,14 +97,8 @@ export const moreFaultKinds: Kinds = {
     act: (world, { program, how, chance, ms, lagMs }) => {
       const who = podOf(world, program);
       const untilMs = world.schedule.elapsedMs + ms;
-      const fault =
-        how === 'reset'
-          ? ({ kind: 'break', point: 'after', failure: 'reset' } as const)
-          : how === 'timeout'
-            ? ({ kind: 'status', point: 'after', code: 504, reason: 'Timeout' } as const)
-            : ({ kind: 'hang', point: 'after' } as const);
       for (const verb of ['create', 'update', 'patch', 'delete']) {
-        world.network.open({ untilMs, who, what: `${verb} *`, chance, fault });
+        world.network.open({ untilMs, who, what: `${verb} *`, chance, fault: lostAnswers[how] });
       }
       world.network.lag({ untilMs: untilMs + 10_000, who, resource: '', ms: lagMs });
     },
@@ -109,7 +114,7 @@ export const moreFaultKinds: Kinds = {
     }),
     act: (world, { program, ageMs, lagMs, ms }) => {
       const lists = listsOf(world);
-      world.users.post(() => startAgain(world, { program, lists, lagMs, ms }), ageMs);
+      world.users.post(() => startAgain(world, { program, lists, lagMs, ms: ms + lagMs }), ageMs);
     },
   }),
   /** A leader cannot reach its lease, and everything else works; calls that it has begun before take longer than its term. */
@@ -125,7 +130,7 @@ export const moreFaultKinds: Kinds = {
       const all = world.sim.server.objects
         .list(leases)
         .filter(({ metadata }) => metadata?.namespace === leaseNamespace);
-      const [who = ''] = all[lease % Math.max(all.length, 1)]?.spec?.holderIdentity?.split('_') ?? [];
+      const { holderIdentity: who = '' } = all[lease % Math.max(all.length, 1)]?.spec ?? {};
       if (who === '') return;
       withClaim(world, claim, () => {
         world.network.open({
@@ -137,7 +142,7 @@ export const moreFaultKinds: Kinds = {
         });
         for (const [what, method] of Object.entries(callsOf)) {
           meet(world, method, 'timesOut');
-          doLater(world, [afterMs, what], { claim, pod: 0, gib: 3, snapshot: claim % 5, class: '' });
+          doLater(world, [afterMs, what], { claim, pod: 0, gib: 3, snapshot: claim % snapshots, class: '' });
         }
       });
     },

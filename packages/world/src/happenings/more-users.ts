@@ -10,8 +10,8 @@ import type { Args } from '../story.ts';
 import { namespace } from '../names.ts';
 import type { World } from '../world.ts';
 import { kind, type Kinds } from './kind.ts';
-import { when } from './moments.ts';
-import { tried, userKinds } from './users.ts';
+import { afterwards, when } from './moments.ts';
+import { claims, snapshots, tried, userKinds } from './users.ts';
 
 const known: Kinds = userKinds;
 
@@ -21,11 +21,10 @@ export function doNow(world: World, what: string, args: Args): void {
 
 /** Not after the turbulence. */
 export function doLater(world: World, [afterMs, what]: readonly [ms: number, what: string], args: Args): void {
-  world.users.post(() => {
-    if (world.network.isOver()) return;
+  afterwards(world, afterMs, () => {
     world.timeLine.note('*', () => `${what} ${JSON.stringify(args)}`);
     doNow(world, what, args);
-  }, afterMs);
+  });
 }
 
 /** The claim is usually bound by then. */
@@ -33,9 +32,7 @@ const boundMs = 600;
 
 export function withClaim(world: World, claim: number, act: () => void): void {
   doNow(world, 'createClaim', { claim, class: 'fast', attributes: '' });
-  world.users.post(() => {
-    if (!world.network.isOver()) act();
-  }, boundMs);
+  afterwards(world, boundMs, act);
 }
 
 /** A claim that has its volume, made if it is not there. */
@@ -104,8 +101,12 @@ export function isOf(pod: string, what: string): boolean {
   return pod.startsWith('csi-sidecars') || pod.startsWith(callOf[what]![1]);
 }
 
-export const claims = 8;
-const snapshots = 5;
+/** The pods of the program that does it are replaced. */
+export function replaceLater(world: World, ms: number, what: string): void {
+  afterwards(world, ms, () => {
+    for (const { name, restart } of world.installation.containers) if (isOf(name, what)) restart();
+  });
+}
 
 export const moreUserKinds: Kinds = {
   claimDiesInCall: kind({
@@ -159,11 +160,7 @@ export const moreUserKinds: Kinds = {
         pod: 0,
         gib: 3,
       });
-      world.users.post(() => {
-        for (const container of world.installation.containers) {
-          if (!world.network.isOver() && isOf(container.name, what)) container.restart();
-        }
-      }, ms);
+      replaceLater(world, ms, what);
     },
   }),
   snapshotWithoutClass: kind({

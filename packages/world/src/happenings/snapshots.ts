@@ -4,9 +4,10 @@ import type { Dice } from '@csi-sidecars/runtime/testing';
 import { type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
 import type { ProgramName } from '../programs.ts';
 import type { World } from '../world.ts';
+import { lostAnswers } from './faults.ts';
 import { kind, type Kinds } from './kind.ts';
 import { afterwards, begunSnapshot, contentOf, leaderOf, readyContent, snapshotOf, when, withMark } from './moments.ts';
-import { listsOf, podOf } from './more-faults.ts';
+import { listsOf, podOf, startAgain } from './more-faults.ts';
 import { doLater, doNow, meet, troubleNames, withBoundClaim } from './more-users.ts';
 import { tried } from './users.ts';
 
@@ -39,14 +40,8 @@ export const snapshotKinds: Kinds = {
       lagMs: dice.pick([2_000, 8_000, 20_000]),
     }),
     act: (world, { snapshot, claim, program, old, trouble, first, other, ms, lagMs }) => {
-      const who = podOf(world, program);
-      const start = (lists: ReadonlyMap<string, Uint8Array>): void => {
-        const untilMs = world.schedule.elapsedMs + 40_000;
-        world.timeLine.note('*', `${who} starts again with old lists`);
-        world.network.age({ untilMs, who, lists });
-        world.network.lag({ untilMs, who, resource: old, ms: lagMs });
-        for (const { name, restart } of world.installation.containers) if (name.startsWith(who)) restart();
-      };
+      const start = (lists: ReadonlyMap<string, Uint8Array>): void =>
+        startAgain(world, { program, lists, resource: old, lagMs, ms: 40_000, how: 'stop' });
       withBoundClaim(world, claim, () => {
         meet(world, 'CreateSnapshot', trouble);
         doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
@@ -167,7 +162,7 @@ export const snapshotKinds: Kinds = {
       snapshot: drawSnapshot(dice),
       claim: drawClaim(dice),
       what: dice.pick(['update persistentvolumeclaims', 'create volumesnapshotcontents']),
-      answer: dice.pick(['reset', 'timeout']),
+      answer: dice.pick(['reset', 'timeout'] as const),
       deleteMs: dice.pick([50, 200, 700]),
       lagMs: dice.pick([3_000, 15_000]),
     }),
@@ -175,11 +170,7 @@ export const snapshotKinds: Kinds = {
       withBoundClaim(world, claim, () => {
         const who = 'snapshot-controller';
         const untilMs = world.schedule.elapsedMs + 2_000;
-        const fault =
-          answer === 'reset'
-            ? ({ kind: 'break', point: 'after', failure: 'reset' } as const)
-            : ({ kind: 'status', point: 'after', code: 504, reason: 'Timeout' } as const);
-        world.network.open({ untilMs, who, what, chance: 1, fault });
+        world.network.open({ untilMs, who, what, chance: 1, fault: lostAnswers[answer] });
         world.network.lag({ untilMs, who, resource: what.split(' ')[1]!, ms: lagMs });
         doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
         doLater(world, [deleteMs, 'deleteSnapshot'], { snapshot });

@@ -13,8 +13,8 @@ import { namespace } from '../names.ts';
 import type { World } from '../world.ts';
 import { kind, type Kinds } from './kind.ts';
 
-const claims = 8;
-const snapshots = 5;
+export const claims = 8;
+export const snapshots = 5;
 const podsOfClaim = 2;
 
 const claimName = (number: number): string => `claim-${number}`;

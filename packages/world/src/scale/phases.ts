@@ -14,7 +14,7 @@ import {
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { refOf } from '../happenings/admins.ts';
 import { namespace, nodeName } from '../names.ts';
-import type { Shape } from '../story.ts';
+import { calmShape, type Shape } from '../story.ts';
 import { createWorld, type World } from '../world.ts';
 
 export interface Size {
@@ -26,9 +26,9 @@ export interface Phase {
   readonly name: string;
   /** Virtual time until everything was done. */
   readonly seconds: number;
-  /** Of the driver. */
+  /** Calls that our programs made to the driver. */
   readonly calls: number;
-  /** Of our programs to the API server, without leases. */
+  /** Requests that our programs sent to the API server, those for leases left out. */
   readonly requests: number;
   /** Real time of the tasks of our programs. */
   readonly cpuMs: number;
@@ -48,20 +48,7 @@ const outageMs = 600_000;
 const parts = { pods: 0.5, snapshots: 0.1, growth: 0.1, drained: 0.1 } as const;
 
 export async function measurePhases({ claims, nodes: nodeCount }: Size): Promise<readonly Phase[]> {
-  const shape: Shape = {
-    deployment: 'separate',
-    replicas: 1,
-    protection: 'ambiguous',
-    topology: false,
-    nodesExpand: true,
-    snapshotMs: 0,
-    nodes: nodeCount,
-    secondDriver: false,
-    oldKubelet: false,
-    damage: false,
-    limits: 'wide',
-    logs: false,
-  };
+  const shape: Shape = { ...calmShape, nodes: nodeCount, limits: 'wide' };
   const depthSources: (() => ReturnType<NonNullable<NumberOptions['collect']>>)[] = [];
   const world = createWorld(
     { seed: 1, shape, happenings: [] },
