@@ -32,7 +32,13 @@ export const provisioner: readonly Bug[] = [
     name: 'provisioner-deletes-what-old-list-shows',
     history: 'upstream: the first list is at version 0',
     effect: 'A new leader calls DeleteVolume for a PersistentVolume that the leader before has deleted.',
-    edits: [{ file: 'packages/provisioner/src/watched.ts', find: "    firstList: 'current',\n", replace: '' }],
+    edits: [
+      {
+        file: 'packages/provisioner/src/watched.ts',
+        find: "DeleteVolume would be called again.\n    firstList: 'current',\n",
+        replace: 'DeleteVolume would be called again.\n',
+      },
+    ],
   },
   {
     name: 'provisioner-leaks-volume-of-deleted-claim',
