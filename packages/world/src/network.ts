@@ -154,8 +154,17 @@ async function* chunksOf(body: Uint8Array): AsyncGenerator<Uint8Array> {
 function isMeant(what: string, { verb, resource, subresource }: FaultTarget): boolean {
   if (what === '*') return true;
   const [wantedVerb, wantedResource] = what.split(' ');
-  const full = subresource === undefined ? resource : `${resource}/${subresource}`;
-  const isWrite = verb === 'create' || verb === 'update' || verb === 'patch' || verb === 'delete';
-  if (wantedVerb !== '*' && wantedVerb !== verb && !(wantedVerb === 'write' && isWrite)) return false;
-  return wantedResource === '*' || wantedResource === full;
+  if (wantedVerb !== '*' && wantedVerb !== verb && !(wantedVerb === 'write' && isWrite({ verb }))) return false;
+  return wantedResource === '*' || wantedResource === pathOf({ resource, subresource });
+}
+
+const writes: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
+
+export function isWrite({ verb }: { readonly verb: string }): boolean {
+  return writes.has(verb);
+}
+
+/** `persistentvolumeclaims/status` */
+export function pathOf({ resource, subresource }: Pick<FaultTarget, 'resource' | 'subresource'>): string {
+  return subresource === undefined ? resource : `${resource}/${subresource}`;
 }

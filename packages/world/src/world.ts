@@ -13,7 +13,7 @@ import {
 import { type NodeDriver, type NodeOptions, paperDriver, type Sim, startSim } from '@csi-sidecars/sim';
 import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
 import { startInstallation, type Installation, type MoreOfPrograms } from './installation.ts';
-import { createNetwork, type Network } from './network.ts';
+import { createNetwork, type Network, pathOf } from './network.ts';
 import { type DriverActor, startDrivers } from './driver.ts';
 import { driverName, nodeIdOf, nodeName } from './names.ts';
 import { seedCluster } from './seed-cluster.ts';
@@ -73,12 +73,11 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
         transport,
         draw,
         strike: more.striker?.atRequest,
-        onRequest: (process, { verb, resource, subresource, name }, fault) => {
+        onRequest: (process, target, fault) => {
+          const { verb, resource, name = '' } = target;
           if (resource === 'leases' || verb === 'watch') return;
-          timeLine.note(process.name, () => {
-            const what = subresource === undefined ? resource : `${resource}/${subresource}`;
-            return `${verb} ${what} ${name ?? ''}${fault === undefined ? '' : ` <- ${JSON.stringify(fault)}`}`;
-          });
+          const met = (): string => (fault === undefined ? '' : ` <- ${JSON.stringify(fault)}`);
+          timeLine.note(process.name, () => `${verb} ${pathOf(target)} ${name}${met()}`);
         },
       });
       return network.transportFor(manager);

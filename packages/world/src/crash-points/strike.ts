@@ -5,6 +5,7 @@
  */
 import { type CsiChannel, CsiError } from '@csi-sidecars/csi';
 import type { Fault, FaultTarget, ScheduledProcess } from '@csi-sidecars/runtime/testing';
+import { isWrite, pathOf } from '../network.ts';
 
 /** `before`: the operation had no effect. `after`: it took effect, but the answer was lost. */
 type Moment = 'before' | 'after';
@@ -67,7 +68,6 @@ export function troublesOf({ kind }: Operation): readonly (readonly [string, Tro
 
 const changing = /^(Create|Delete|Controller(Publish|Unpublish|Expand|Modify))/;
 const uncounted: ReadonlySet<string> = new Set(['leases', 'events']);
-const writes: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
 
 export interface Struck {
   /** The beginning of the names of its processes. */
@@ -90,13 +90,13 @@ export function createStriker({ who, fromMs, untilMs, strike }: Struck): Striker
 
   return {
     operations,
-    atRequest(process, { verb, resource, subresource }) {
-      if (!writes.has(verb) || uncounted.has(resource)) return undefined;
-      const what = subresource === undefined ? resource : `${resource}/${subresource}`;
-      const trouble = next(process, { kind: 'write', name: `${verb} ${what}` });
+    atRequest(process, target) {
+      if (!isWrite(target) || uncounted.has(target.resource)) return undefined;
+      const name = `${target.verb} ${pathOf(target)}`;
+      const trouble = next(process, { kind: 'write', name });
       if (trouble?.kind === 'answer') return trouble.fault;
       if (trouble === undefined) return undefined;
-      process.kill(`crash ${trouble.moment} ${verb} ${what}`);
+      process.kill(`crash ${trouble.moment} ${name}`);
       return { kind: 'hang', point: trouble.moment };
     },
     atCalls: (process, channel, crashDriver) => ({

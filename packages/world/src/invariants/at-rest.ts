@@ -3,6 +3,7 @@
  * `repetition`: once everything is settled, nothing is called or written again and again. What waits for a person is tried at a growing pace,
  * so a few attempts in the time of watching are allowed for each object.
  */
+import { isWrite } from '../network.ts';
 import type { World } from '../world.ts';
 
 /** How long a settled cluster is watched. */
@@ -33,8 +34,7 @@ export function beginRest({ drivers, sim }: World): Rest {
         if (!periodic.has(name)) count(`${peer} ${name} ${String(volume ?? snapshot ?? named)}`);
       }
       for (const { verb, resource, subresource, name, userAgent } of sim.server.requests.slice(firstRequest)) {
-        const isWrite = ['create', 'update', 'patch', 'delete'].includes(verb);
-        if (!isWrite || resource === 'leases' || resource === 'events' || !programs.test(userAgent)) continue;
+        if (!isWrite({ verb }) || resource === 'leases' || resource === 'events' || !programs.test(userAgent)) continue;
         count(`${userAgent} ${verb} ${resource}/${subresource ?? ''} ${name ?? ''}`, 1 / writesOfAttempt);
       }
       return [...counts]

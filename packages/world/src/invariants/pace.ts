@@ -5,6 +5,7 @@
  */
 import { stringifyJson } from '@csi-sidecars/runtime';
 import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
+import { isWrite } from '../network.ts';
 
 export interface Pace {
   readonly before: (process: string, program: string, request: object) => void;
@@ -47,8 +48,8 @@ export function createPace({ server, nowMs, lateUntilMs, breach }: PaceStage): P
     const from = server.requests.findLastIndex((each) => each === last);
     const isOpenly = from < server.requests.length - 1;
     for (const { verb, resource, userAgent } of server.requests.slice(from + 1)) {
-      const isWrite = !['get', 'list', 'watch'].includes(verb) && !unwatched.has(resource);
-      if (isWrite) written.set(userAgent.replace('csi-sidecars/', 'csi-'), nowMs());
+      if (isWrite({ verb }) && !unwatched.has(resource))
+        written.set(userAgent.replace('csi-sidecars/', 'csi-'), nowMs());
     }
     // Done by hand, as when a class vanishes.
     if (!isOpenly && revision !== server.revision()) written.set('', nowMs());
