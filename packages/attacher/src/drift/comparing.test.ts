@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The comparison and the attach loop together, with a driver whose volumes others publish and unpublish. */
 import { csiNodes } from '@csi-sidecars/runtime';
+import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { anAttacher, type Fixture, type FixtureOptions, handle } from '../../testing/attacher-fixture.ts';
 import { aCsiNode, anAttachment, attached, aVolume } from '../../testing/builders.ts';
@@ -136,6 +137,28 @@ describe('the comparison with the driver', () => {
     expect(p.attachment()?.status).toEqual({ attached: true });
     const timedOut = `${publish} DeadlineExceeded`;
     expect(p.calls().filter((call) => call !== list)).toEqual([timedOut, timedOut]);
+    await p.stop();
+  });
+
+  it('[attacher#R4] given a forced attachment that is published and deleted in one run, when the write of its detach gets no answer, then no error is written', async () => {
+    const p = await comparing([aVolume(), aCsiNode()], {
+      settings: { retryIntervalStartMs: 100_000, retryIntervalMaxMs: 100_000 },
+    });
+    const method = 'ControllerPublishVolume';
+    p.driver.faults.add({ method, at: 'after', times: 1, action: { kind: 'fail', code: 'DeadlineExceeded' } });
+    let writes = 0;
+    const loseWriteOfDetach: FaultRule['when'] = ({ verb, subresource }) => {
+      if (verb !== 'patch' || subresource !== 'status') return false;
+      writes += 1;
+      if (writes === 2) p.delete();
+      return writes === 3;
+    };
+    p.faults.push({ when: loseWriteOfDetach, fault: { kind: 'break', point: 'after', failure: 'reset' } });
+    p.server.seed(anAttachment({ finalizers: ['foo/bar'] }));
+    await p.clock.advance(180_000);
+    expect(p.attachment()?.status).toEqual({ attached: false });
+    expect(p.publishedOn()).toEqual([]);
+    expect(p.bodies().filter((body) => JSON.stringify(body).includes('"detachError":{'))).toEqual([]);
     await p.stop();
   });
 

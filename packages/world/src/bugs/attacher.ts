@@ -46,8 +46,8 @@ export const attacher: readonly Bug[] = [
     edits: [
       {
         file: 'packages/attacher/src/attach/write-attachment.ts',
-        find: '    return state.publication === undefined && !isAttached(known) && !finalizersOf(known).includes(context.finalizer);',
-        replace: '    return false;',
+        find: '    const isDetached = !isAttached(known) && !finalizersOf(known).includes(context.finalizer);',
+        replace: '    const isDetached = false as boolean;',
       },
     ],
   },

@@ -156,9 +156,6 @@ export function createStepChecks(stage: Stage): StepChecks {
   function lookAtAttachments(): void {
     for (const { metadata, spec, status } of objects.list(volumeAttachments)) {
       const uid = metadata?.uid ?? '';
-      if (status?.attached === true && status.attachError !== undefined) {
-        breach(`shown: attachment ${metadata?.name} is attached and shows that it cannot be`);
-      }
       const error = JSON.stringify(status?.detachError ?? null);
       const isDetached =
         metadata?.deletionTimestamp !== undefined && status?.attached !== true && !isHeld({ metadata });
@@ -169,6 +166,10 @@ export function createStepChecks(stage: Stage): StepChecks {
       const handle = objects.get(persistentVolumes, { name: spec.source.persistentVolumeName ?? '' })?.spec?.csi;
       const stored = driver.volumes().find(({ id }) => id === handle?.volumeHandle);
       const isOnNode = stored?.attachments.some(({ nodeId }) => nodeId === nodeIdOf(spec.nodeName)) === true;
+      // One that the driver has lost stays `attached` while it is attached again.
+      if (isOnNode && status?.attached === true && status.attachError !== undefined) {
+        breach(`shown: attachment ${metadata?.name} is attached and shows that it cannot be`);
+      }
       const isWanted = metadata?.deletionTimestamp === undefined;
       if (attachedOnce.has(uid) && isWanted && isOnNode && status?.attached !== true) {
         breach(`shown: attachment ${metadata?.name} shows no more that it is attached`);
