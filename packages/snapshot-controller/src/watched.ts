@@ -162,6 +162,8 @@ function trimClass<C extends VolumeSnapshotClass>({ metadata, driver, deletionPo
 function watchedClaims(): InformerOptions<PersistentVolumeClaim> {
   return {
     resource: persistentVolumeClaims,
+    // An old one may show a claim without our finalizer: its last snapshot would go and leave that on the claim for ever.
+    firstList: 'current',
     indexers: { restores: (claim) => listOf(restoredSnapshotKey(claim)) },
   };
 }

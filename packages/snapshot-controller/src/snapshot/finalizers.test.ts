@@ -480,4 +480,29 @@ describe('of claims', () => {
       await it.stop();
     },
   );
+
+  it('[snapshot-controller#182] given an API server that streams no lists, and whose old ones show the claim without our finalizer, when a new leader finds its last snapshot being deleted, then the claim is released', async () => {
+    const cluster = (await aController()).crash();
+    let isProtected = false;
+    /** Protects the claim after an old list of claims, and before what follows. */
+    const protects: FaultRule['when'] = ({ resource, request: { path } }) => {
+      const isOld = path.includes('resourceVersion=0') || path.includes('sendInitialEvents');
+      if (resource !== 'persistentvolumeclaims' || isOld || isProtected) return false;
+      isProtected = true;
+      cluster.server.seed(aProtectedClaim());
+      return false;
+    };
+    const hasNoStreams: FaultRule['when'] = ({ request }) => request.path.includes('sendInitialEvents');
+    const slow: FaultRule['when'] = ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims';
+    cluster.faults.push(
+      { when: protects, fault: forbidden },
+      { when: hasNoStreams, fault: { kind: 'status', point: 'before', code: 422, reason: 'Invalid' }, times: 99 },
+      { when: slow, fault: { kind: 'lag', ms: 5_000 }, times: 9 },
+    );
+    const metadata = { finalizers: both, deletionTimestamp: '2026-01-01T00:00:00Z' };
+    const it = await aController({ cluster, seed: [aSnapshot({ metadata, status: bound })] });
+    await it.clock.advance(60_000);
+    expect([it.snapshot(), it.claim()?.metadata?.finalizers ?? []]).toEqual([undefined, []]);
+    await it.stop();
+  });
 });

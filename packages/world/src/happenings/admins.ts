@@ -54,6 +54,7 @@ function releaseForgotten(world: World, looks = 30): void {
   if (looks > 0) world.users.post(() => releaseForgotten(world, looks - 1), 30_000);
 }
 
+const ofAdmins: readonly Resource[] = [storageClasses, volumeSnapshotClasses, secrets];
 const touched = [persistentVolumeClaims, persistentVolumes, volumeSnapshots, volumeSnapshotContents] as const;
 
 /** One of the objects there are. */
@@ -224,12 +225,20 @@ export const adminKinds: Kinds = {
     isDamage: true,
     draw: (dice) => ({ ms: dice.pick([3_000, 20_000, 60_000]) }),
     act: (world, { ms }) => {
-      const restore = world.sim.server.backup();
+      const { server } = world.sim;
+      const restore = server.backup();
       // Before users delete what they have.
       const afterMs = Math.min(ms, turbulenceMs - world.schedule.elapsedMs);
       world.users.post(() => {
         world.timeLine.note('*', 'the backup is restored');
+        const known = ofAdmins.flatMap((resource) =>
+          server.objects.list(resource).map((object) => ({ resource, object })),
+        );
         restore();
+        // Gone for a while when the backup was made, and back since. An administrator makes it again: what needs it waits for a person otherwise.
+        for (const { resource, object } of known) {
+          if (server.objects.get(resource, refOf(object)) === undefined) server.seed(object);
+        }
         world.users.post(() => releaseForgotten(world), 30_000);
       }, afterMs);
     },
