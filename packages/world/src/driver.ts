@@ -34,6 +34,7 @@ export interface DriverDeps {
   readonly timeLine: TimeLine;
   readonly server: FakeApiServer;
   readonly isMounted: (volumeName: string, nodeId: string) => boolean;
+  readonly overwritten: ReadonlySet<string>;
   readonly lateUntilMs: (process: string) => number;
   readonly shape: Shape;
 }
@@ -67,7 +68,7 @@ interface Abilities {
 }
 
 function startDriver(deps: DriverDeps, { name, programs, capabilities }: Abilities): DriverActor {
-  const { schedule, timeLine, server, isMounted, lateUntilMs, shape } = deps;
+  const { schedule, timeLine, server, isMounted, overwritten, lateUntilMs, shape } = deps;
   const process = schedule.process(name);
   const model = createDriverModel({
     clock: process.clock,
@@ -90,7 +91,7 @@ function startDriver(deps: DriverDeps, { name, programs, capabilities }: Abiliti
     process,
     programs,
     info: driverInfoOf(model.settings),
-    checks: withMoreChecks(createStepChecks({ server, driver: model, driverName: name, isMounted }), {
+    checks: withMoreChecks(createStepChecks({ server, driver: model, driverName: name, isMounted, overwritten }), {
       server,
       driver: model,
       driverName: name,

@@ -149,21 +149,27 @@ interface Pod {
 
 function podsOf(
   [main, ...others]: InstallationDeps['drivers'],
-  { deployment, replicas, nodes }: Shape,
+  { deployment, replicas, nodes, snapshotsOnNodes }: Shape,
 ): readonly Pod[] {
   const replicated = (pod: string, names: readonly ProgramName[], actor = main): readonly Pod[] =>
     Array.from({ length: replicas }, (_, index) => ({ pod: `${pod}-${index}`, names, actor }));
-  const onNodes = Array.from({ length: nodes }, (_, onNode): Pod => ({
-    pod: `csi-provisioner-on-${onNode}`,
-    names: ['csi-provisioner'],
-    actor: main,
-    onNode,
-  }));
+  const ofNodes: readonly ProgramName[] = [
+    'csi-provisioner',
+    ...(snapshotsOnNodes ? (['csi-snapshotter'] as const) : []),
+  ];
+  const onNodes = ofNodes.flatMap((name) =>
+    Array.from({ length: nodes }, (_, onNode): Pod => ({
+      pod: `${name}-on-${onNode}`,
+      names: [name],
+      actor: main,
+      onNode,
+    })),
+  );
   const single = (wanted: readonly ProgramName[]): readonly Pod[] => wanted.flatMap((name) => replicated(name, [name]));
   const ofMain = {
     combined: () => replicated('csi-sidecars', main.programs),
     separate: () => single(main.programs),
-    nodes: () => [...onNodes, ...single(main.programs.filter((name) => name !== 'csi-provisioner'))],
+    nodes: () => [...onNodes, ...single(main.programs.filter((name) => !ofNodes.includes(name)))],
   };
   return [
     ...ofMain[deployment](),

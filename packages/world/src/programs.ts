@@ -55,16 +55,18 @@ export function argsOf(names: readonly ProgramName[], shape: Shape, onNode?: num
     ...(isOurs ? [`--provisioning-protection=${shape.protection}`] : []),
     ...(isOurs && shape.capacity === true ? capacityArgs : []),
     ...(names.length > 1 ? [`--controllers=${names.map((name) => name.replace('csi-', '')).join(',')}`] : []),
+    ...(names[0] === 'snapshot-controller' && shape.snapshotsOnNodes ? ['--enable-distributed-snapshotting'] : []),
     ...(onNode === undefined
       ? ['--leader-election', `--leader-election-namespace=${leaseNamespace}`]
-      : [
-          '--node-deployment',
-          '--strict-topology',
-          '--node-deployment-base-delay=2s',
-          '--node-deployment-max-delay=10s',
-        ]),
+      : ['--node-deployment', ...(isOurs ? provisionerOnNodeArgs : [])]),
   ];
 }
+
+const provisionerOnNodeArgs = [
+  '--strict-topology',
+  '--node-deployment-base-delay=2s',
+  '--node-deployment-max-delay=10s',
+];
 
 const capacityArgs = [
   '--enable-capacity',

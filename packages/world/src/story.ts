@@ -30,6 +30,8 @@ export interface Shape {
   /** Until a snapshot is ready. */
   readonly snapshotMs: number;
   readonly nodes: number;
+  /** In node deployment: each node has a csi-snapshotter, too. */
+  readonly snapshotsOnNodes: boolean;
   /** Another driver with a csi-provisioner of its own. */
   readonly secondDriver: boolean;
   /** Kubelet before Kubernetes 1.32. */
@@ -53,6 +55,7 @@ export const calmShape: Shape = {
   nodesExpand: true,
   snapshotMs: 0,
   nodes: 2,
+  snapshotsOnNodes: false,
   secondDriver: false,
   oldKubelet: false,
   damage: false,
@@ -86,6 +89,7 @@ function drawShape(dice: Dice): Shape {
     nodesExpand: dice.chance(0.6),
     snapshotMs: dice.pick([0, 0, 3_000, 20_000]),
     nodes: 2 + dice.below(2),
+    snapshotsOnNodes: deployment === 'nodes' && dice.chance(0.5),
     secondDriver: dice.chance(1 / 3),
     oldKubelet: dice.chance(0.2),
     damage: dice.chance(0.12),

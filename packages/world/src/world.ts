@@ -84,11 +84,13 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
     },
   });
   seedCluster(sim);
+  const record: WorldRecord = { foreign: [], overwritten: new Set(), givenUp: new Set() };
   const drivers = startDrivers({
     schedule,
     timeLine,
     server: sim.server,
     shape,
+    overwritten: record.overwritten,
     lateUntilMs: network.lateUntilMs,
     isMounted: (volume, nodeId) => (sim.nodes.get(nodeId.replace(/^id-/, ''))?.mounts().get(volume)?.length ?? 0) > 0,
   }) as World['drivers'];
@@ -124,7 +126,7 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
       moments = moments.filter((isOver) => !isOver());
     },
     breaches: () => drivers.flatMap(({ checks }) => checks.breaches),
-    record: { foreign: [], overwritten: new Set(), givenUp: new Set() },
+    record,
     mayLeak: more.mayLeak ?? shape.protection !== 'always',
   };
 }

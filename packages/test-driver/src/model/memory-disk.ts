@@ -30,6 +30,28 @@ export class MemoryDisk {
     return `${kind}-${++this.#lastId}`;
   }
 
+  /** Returns what brings back the volumes and snapshots of this moment. What is attached when that happens stays as it is then. */
+  backup(): () => void {
+    const { records, contents, sizes } = this;
+    const copies = [records.volumes, records.snapshots, records.groups, contents, sizes].map((map) => {
+      const kept = new Map<string, unknown>(map);
+      return [map as Map<string, unknown>, kept] as const;
+    });
+    return () => {
+      const attached = [...records.volumes.values()].filter(({ attachments }) => attachments.length > 0);
+      const current = attached.map((volume) => [volume, contents.get(volume.id), sizes.get(volume.id)] as const);
+      for (const [map, kept] of copies) {
+        map.clear();
+        for (const [id, value] of kept) map.set(id, value);
+      }
+      for (const [volume, content = '', size = 0n] of current) {
+        records.volumes.set(volume.id, volume);
+        contents.set(volume.id, content);
+        sizes.set(volume.id, size);
+      }
+    };
+  }
+
   connect(): DiskConnection {
     const link = { up: true };
     return {

@@ -37,6 +37,8 @@ export interface DriverModel {
   restart(): void;
   /** Removes a volume from the disk, as damage does. The driver notices when it starts again. */
   lose(volumeId: string): void;
+  /** Returns what rolls the disk back to this moment, except for what is attached then. The driver notices when it starts again. */
+  backup(): () => void;
   /** In order of creation, including unfinished records, which callers cannot see. */
   volumes(): readonly VolumeRecord[];
   snapshots(): readonly SnapshotRecord[];
@@ -110,6 +112,7 @@ export function createDriverModel(options: DriverModelOptions = {}): DriverModel
       disk.records.volumes.delete(id);
       disk.contents.delete(id);
     },
+    backup: () => disk.backup(),
     volumes: () => inOrder(disk.records.volumes),
     snapshots: () => inOrder(disk.records.snapshots),
     groups: () => inOrder(disk.records.groups),

@@ -24,6 +24,7 @@ import { driverName, namespace, nodeName } from '../names.ts';
 import { turbulenceMs } from '../times.ts';
 import { nodeDriverOf, type World } from '../world.ts';
 import { kind, type Kinds } from './kind.ts';
+import { afterwards } from './moments.ts';
 import { tried } from './users.ts';
 
 /** The object is gone for a while. */
@@ -204,6 +205,36 @@ export const adminKinds: Kinds = {
         const operations = [{ op: 'add', path: '/metadata/annotations', value }] as const;
         void tried(world.client.patch({ resource, ref: refOf(object) }, { type: 'json', operations }));
       }, args.ms);
+    },
+  }),
+  /** What upstream's csi-attacher does with a PersistentVolume that it read a while ago: all finalizers are replaced. */
+  staleFinalizers: kind({
+    weight: 3,
+    draw: (dice) => ({ object: dice.below(10), ms: dice.pick([50, 500, 3_000]) }),
+    act: (world, { object: number, ms }) => {
+      const { name = '', uid = '', finalizers = [] } = anyOf(world, persistentVolumes, number)?.metadata ?? {};
+      afterwards(world, ms, () => {
+        const { metadata } = world.sim.server.objects.get(persistentVolumes, { name }) ?? {};
+        if (metadata?.uid !== uid || metadata.deletionTimestamp !== undefined) return;
+        world.record.overwritten.add(uid);
+        const target = { resource: persistentVolumes, ref: { name } };
+        void tried(world.client.patch(target, { type: 'merge', body: { metadata: { finalizers } } }));
+      });
+    },
+  }),
+  /** The storage is restored from a backup of its own. */
+  driverRolledBack: kind({
+    weight: 3,
+    isDamage: true,
+    draw: (dice) => ({ ms: dice.pick([1_000, 10_000, 40_000]) }),
+    act: (world, { ms }) => {
+      const [main] = world.drivers;
+      const restore = main.model.backup();
+      afterwards(world, ms, () => {
+        world.timeLine.note(main.name, 'is rolled back');
+        main.crash(500);
+        restore();
+      });
     },
   }),
   driverLosesData: kind({

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What coincides with a call that is under way: a refusal, a leader that stands still, a process that starts with a server that is behind. */
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
-import type { ScheduledProcess } from '@csi-sidecars/runtime/testing';
 import type { Args } from '../story.ts';
-import type { World } from '../world.ts';
 import { namespace, nodeName } from '../names.ts';
 import { adminKinds } from './admins.ts';
 import { kind, type Kinds } from './kind.ts';
+import { callerOf } from './moments.ts';
 import { listsOf, startAgain } from './more-faults.ts';
 import { callOf, doLater, doNow, meet, replaceLater, troubleNames, withClaim } from './more-users.ts';
 import { claims, patchClaim, snapshots } from './users.ts';
@@ -30,12 +29,6 @@ const argsOf = (what: string, claim: number, snapshot: number): Args => ({
 
 /** As long as it takes to be ready, usually. */
 const readyMs = 1_500;
-
-/** The process that has made the last call of the method. */
-function callerOf({ drivers: [main], installation }: World, method: string): ScheduledProcess | undefined {
-  const peer = main.model.calls.findLast((call) => call.method.endsWith(`/${method}`))?.peer;
-  return installation.containers.map(({ process }) => process()).find((each) => each?.name === peer);
-}
 
 export const growthKinds: Kinds = {
   /** The storage refuses a size and has room for it later; the resizer is replaced, and the user asks for less meanwhile. */

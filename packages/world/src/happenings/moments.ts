@@ -14,6 +14,7 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
+import type { ScheduledProcess } from '@csi-sidecars/runtime/testing';
 import type { Container } from '../container.ts';
 import { driverName, leaseNamespace, namespace } from '../names.ts';
 import { leaseOf, type ProgramName } from '../programs.ts';
@@ -71,6 +72,12 @@ export function leaderOf(world: World, program: ProgramName): Container | undefi
   const name = leaseOf(program, driverName);
   const lease = world.sim.server.objects.get(leases, { namespace: leaseNamespace, name });
   return world.installation.containers.find((each) => each.name === lease?.spec?.holderIdentity);
+}
+
+/** The process that has made the last call of the method. */
+export function callerOf({ drivers: [main], installation }: World, method: string): ScheduledProcess | undefined {
+  const peer = main.model.calls.findLast((call) => call.method.endsWith(`/${method}`))?.peer;
+  return installation.containers.map(({ process }) => process()).find((each) => each?.name === peer);
 }
 
 function volumeOf({ sim }: World, claim: number): PersistentVolume | undefined {

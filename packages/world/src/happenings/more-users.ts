@@ -10,7 +10,7 @@ import type { Args } from '../story.ts';
 import { namespace } from '../names.ts';
 import type { World } from '../world.ts';
 import { kind, type Kinds } from './kind.ts';
-import { afterwards, when } from './moments.ts';
+import { afterwards, callerOf, when } from './moments.ts';
 import { claims, snapshots, tried, userKinds } from './users.ts';
 
 const known: Kinds = userKinds;
@@ -140,6 +140,25 @@ export const moreUserKinds: Kinds = {
       });
     },
   }),
+  groupDiesInCall: kind({
+    weight: 3,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      method: dice.pick(['CreateVolumeGroupSnapshot', 'DeleteVolumeGroupSnapshot']),
+      trouble: dice.pick(troubleNames),
+      ms: dice.pick([100, 2_000, 12_000, 40_000]),
+      then: dice.pick(['nothing', 'dies', 'claimDies']),
+    }),
+    act: (world, { claim, method, trouble, ms, then }) => {
+      withClaim(world, claim, () => {
+        meet(world, method, trouble);
+        doNow(world, 'createGroup', {});
+        doLater(world, [ms, 'deleteGroup'], {});
+        if (then === 'claimDies') doLater(world, [ms / 2, 'deleteClaim'], { claim });
+        if (then === 'dies') afterwards(world, ms + 50, () => callerOf(world, method)?.kill('crash'));
+      });
+    },
+  }),
   /** The pods of a program are replaced while a call is under way. */
   stopsInCall: kind({
     weight: 4,
@@ -225,6 +244,8 @@ export const moreUserKinds: Kinds = {
       const made = (): PersistentVolume | undefined =>
         world.sim.server.objects.list(persistentVolumes).find(({ spec }) => spec?.claimRef?.name === `claim-${claim}`);
       const remove = ({ metadata }: PersistentVolume): void => {
+        // Nothing may keep it any more.
+        if (world.record.overwritten.has(metadata?.uid ?? '')) return;
         world.timeLine.note('*', `deletes ${metadata?.name}`);
         const ref = { name: metadata?.name ?? '' };
         void tried(world.client.delete(persistentVolumes, ref));

@@ -48,12 +48,14 @@ export interface Stage {
   readonly driverName: string;
   /** Whether a pod on the node has the volume mounted. */
   readonly isMounted: (volumeName: string, nodeId: string) => boolean;
+  /** UIDs of objects of which others have replaced what our programs had written. */
+  readonly overwritten: ReadonlySet<string>;
 }
 
 type Request = Readonly<Record<string, unknown>>;
 
 export function createStepChecks(stage: Stage): StepChecks {
-  const { server, driver, driverName } = stage;
+  const { server, driver, driverName, overwritten } = stage;
   const { objects } = server;
   const breaches = new Set<string>();
   const inFlight = new Set<string>();
@@ -77,6 +79,8 @@ export function createStepChecks(stage: Stage): StepChecks {
     objects.list(volumeSnapshotContents).filter(({ spec }) => spec?.driver === driverName);
   const volumeOf = (handle: unknown): PersistentVolume | undefined =>
     ownVolumes().find(({ spec }) => spec?.csi?.volumeHandle === handle);
+  const isKept = (volume: PersistentVolume | undefined): boolean =>
+    isHeld(volume) || overwritten.has(volume?.metadata?.uid ?? '');
   const attachmentOf = (volume: PersistentVolume | undefined, nodeId: unknown): VolumeAttachment | undefined =>
     objects
       .list(volumeAttachments)
@@ -98,7 +102,7 @@ export function createStepChecks(stage: Stage): StepChecks {
       const volume = volumeOf(handle);
       const attachment = attachmentOf(volume, nodeId);
       if (!isHeld(attachment)) breach('intent: ControllerPublishVolume without a VolumeAttachment that is held');
-      if (!isHeld(volume)) breach('intent: ControllerPublishVolume without a PersistentVolume that is held');
+      if (!isKept(volume)) breach('intent: ControllerPublishVolume without a PersistentVolume that is held');
     },
     ControllerUnpublishVolume({ volume_id: handle, node_id: nodeId }) {
       const volume = volumeOf(handle);
@@ -141,15 +145,15 @@ export function createStepChecks(stage: Stage): StepChecks {
         breach(`recorded: volume ${name} has lost its PersistentVolume`);
       if (attachments.length === 0) continue;
       const volume = volumeOf(id);
-      if (!isHeld(volume)) breach(`protected: ${name} is attached and its PersistentVolume may go`);
+      if (!isKept(volume)) breach(`protected: ${name} is attached and its PersistentVolume may go`);
       for (const { nodeId } of attachments) {
         if (!isHeld(attachmentOf(volume, nodeId))) breach(`protected: ${name} is on ${nodeId}, its attachment may go`);
       }
       if (attachments.length > 1) breach(`in-use: ${name} is attached to two nodes`);
     }
     for (const { spec } of held) {
-      const isKept = spec?.persistentVolumeReclaimPolicy === 'Retain';
-      (isKept ? retained : recordedVolumes).add(spec?.csi?.volumeHandle ?? '');
+      const isRetained = spec?.persistentVolumeReclaimPolicy === 'Retain';
+      (isRetained ? retained : recordedVolumes).add(spec?.csi?.volumeHandle ?? '');
     }
   }
 
@@ -190,9 +194,9 @@ export function createStepChecks(stage: Stage): StepChecks {
       const { snapshotHandle: handle } = status ?? {};
       if (handle === undefined) continue;
       // The policy of its last moment counts.
-      const isKept = spec?.deletionPolicy === 'Retain';
-      (isKept ? retained : recordedSnapshots).add(handle);
-      (isKept ? recordedSnapshots : retained).delete(handle);
+      const isRetained = spec?.deletionPolicy === 'Retain';
+      (isRetained ? retained : recordedSnapshots).add(handle);
+      (isRetained ? recordedSnapshots : retained).delete(handle);
     }
     report(deletedThoughKept(server));
   }

@@ -235,9 +235,18 @@ function unsettledAttachments({ sim, drivers: [main] }: World): readonly string[
     const { metadata, spec, status } = attachment;
     const volume = objects.get(persistentVolumes, { name: spec.source.persistentVolumeName ?? '' });
     const place = `${volume?.spec?.csi?.volumeHandle} on id-${spec.nodeName}`;
-    // Nothing attaches a volume that a person has deleted, and the attachment says so.
+    const isRefused = !isDeleting(attachment) && status?.attached !== true && status?.attachError !== undefined;
+    // Nothing attaches a volume that a person has deleted.
     const isLost = volume === undefined || isDeleting(volume);
-    if (isLost && !isDeleting(attachment) && status?.attached !== true && status?.attachError !== undefined) {
+    // With pods of one claim on two nodes, the second one gets the volume when the first one is gone.
+    const isElsewhere = objects
+      .list(volumeAttachments)
+      .some(
+        (other) =>
+          other.status?.attached === true &&
+          other.spec.source.persistentVolumeName === spec.source.persistentVolumeName,
+      );
+    if (isRefused && (isLost || isElsewhere)) {
       attached.delete(place);
       continue;
     }
