@@ -153,15 +153,20 @@ function deleteRetained(world: World): void {
   deleteAll(world, volumeSnapshotContents, ({ spec }: VolumeSnapshotContent) => spec?.deletionPolicy === 'Retain');
 }
 
-/** An administrator who has given up the volume of a claim does what the event of that claim says, when its source is gone as well. */
-function giveUp({ sim, client, record }: World): void {
+/**
+ * An administrator does what the event of a deleted claim says, and gives its volume up: one that went with its PersistentVolume and its source,
+ * and one whose source the driver lacks. The latter is damage only: a restored backup brings the claim back, and not the source.
+ * With `always` csi-provisioner keeps such a claim until a person acts (P9).
+ */
+function giveUp({ sim, client, record, story }: World): void {
   const { objects } = sim.server;
   for (const { metadata } of objects.list(persistentVolumeClaims)) {
     const { uid = '', namespace, name = '', deletionTimestamp } = metadata ?? {};
-    if (deletionTimestamp === undefined || !record.givenUp.has(uid)) continue;
-    const isAsked = objects
-      .list(events)
-      .some((event) => event.involvedObject.uid === uid && event.message?.includes('to give that volume up') === true);
+    if (deletionTimestamp === undefined) continue;
+    const isAsked = objects.list(events).some(({ involvedObject, message = '' }) => {
+      const isLost = record.givenUp.has(uid) || (story.shape.damage && message.includes('code = NotFound'));
+      return isLost && involvedObject.uid === uid && message.includes('to give that volume up');
+    });
     const target = { resource: persistentVolumeClaims, ref: { namespace, name } };
     if (isAsked) void tried(client.patch(target, { type: 'merge', body: { metadata: { finalizers: null } } }));
   }

@@ -26,9 +26,9 @@ export async function sweepsSnapshots(
   if (intervalMs <= 0 || !driver.controllerCapabilities.has('CREATE_DELETE_SNAPSHOT')) return false;
   const { kind } = volumeSnapshots;
   const served = await servesKind(client, { groupVersion: apiVersionOf(volumeSnapshots), kind }, signal);
-  if (served !== 'served') {
-    const reason = served === 'absent' ? 'the cluster does not serve VolumeSnapshot' : 'discovery failed';
-    log.info(0, `SnapshotFinalizerProtection: disabled, ${reason}`);
+  // A failure proves no absence: if the API server is away for a moment, nothing would be swept until the next restart.
+  if (served === 'absent') {
+    log.info(0, 'SnapshotFinalizerProtection: disabled, the cluster does not serve VolumeSnapshot');
     return false;
   }
   try {
