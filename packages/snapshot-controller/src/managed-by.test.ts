@@ -77,6 +77,24 @@ describe('in the controller', () => {
     await it.stop();
   });
 
+  const noNode =
+    'Warning NoNodeForSnapshot team/snap: No node can reach the volume: a csi-snapshotter that runs with --node-deployment will take this snapshot once its content has the label of a node: kubectl label volumesnapshotcontent snapcontent-uid-of-snap snapshot.storage.kubernetes.io/managed-by=NODE';
+  it.each([
+    { given: 'no node that matches', with: seed.slice(0, 3), settings: { distributed: true }, warnings: [noNode] },
+    { given: 'a node that matches', with: seed, settings: { distributed: true }, warnings: [] },
+    {
+      given: 'a volume without affinity',
+      with: [aClaim(), aVolume(), aClass()],
+      settings: { distributed: true },
+      warnings: [],
+    },
+    { given: 'one csi-snapshotter', with: seed.slice(0, 3), settings: { distributed: false }, warnings: [] },
+  ])('[snapshot-controller#183] given $given, then the warnings of the snapshot are $warnings.length', async (row) => {
+    const it = await aController({ seed: row.with, with: [aSnapshot()], settings: row.settings });
+    expect(it.events.filter((line) => line.startsWith('Warning'))).toEqual(row.warnings);
+    await it.stop();
+  });
+
   const labels = { app: 'db' };
   const second = aClaim({ name: 'log', metadata: { labels }, spec: { volumeName: 'pv2' } });
   const volumeOfSecond = (zone: string) => {

@@ -14,6 +14,7 @@ import {
   volumeAttachments,
 } from '@csi-sidecars/runtime';
 import {
+  managedByLabel,
   volumeGroupSnapshotContents,
   volumeGroupSnapshots,
   type VolumeSnapshotContent,
@@ -27,7 +28,7 @@ import { beginRest, restMs } from './invariants/at-rest.ts';
 import { forgetMs, type MemoryWatch } from './invariants/memory.ts';
 import { secretsInObjects } from './invariants/in-outputs.ts';
 import { isAdmitted, unsettled } from './invariants/when-quiet.ts';
-import { nodeIdOf } from './names.ts';
+import { nodeIdOf, nodeName } from './names.ts';
 import type { MoreOfPrograms } from './installation.ts';
 import type { Story } from './story.ts';
 import { turbulenceMs } from './times.ts';
@@ -98,6 +99,7 @@ async function untilSettled(world: World): Promise<readonly string[]> {
   const endMs = schedule.elapsedMs + patienceMs;
   for (;;) {
     await schedule.advanceTo(schedule.elapsedMs + lookEveryMs, world.look);
+    labelContents(world);
     const open = unsettled(world);
     if (open.length === 0 || schedule.elapsedMs >= endMs) return open;
   }
@@ -124,6 +126,7 @@ async function cleanUp(world: World): Promise<readonly string[]> {
   for (;;) {
     await schedule.advanceTo(schedule.elapsedMs + lookEveryMs, world.look);
     deleteRetained(world);
+    labelContents(world);
     giveUp(world);
     if (world.story.shape.damage) detachForgotten(world);
     const left = [...leftObjects(world), ...leftInDrivers(world)];
@@ -188,6 +191,20 @@ function detachForgotten({ sim, drivers: [main] }: World): void {
       channel
         .call('/csi.v1.Controller/ControllerUnpublishVolume', request, { timeoutMs: 1_000 })
         .catch(() => undefined);
+    }
+  }
+}
+
+const contentKinds: readonly Resource[] = [volumeSnapshotContents, volumeGroupSnapshotContents];
+
+/** An administrator labels the contents that no node had when they were made, as their events say. The storage serves each node. */
+function labelContents({ sim, client, story }: World): void {
+  if (!story.shape.snapshotsOnNodes) return;
+  for (const resource of contentKinds) {
+    for (const { metadata } of sim.server.objects.list(resource)) {
+      if (metadata?.labels?.[managedByLabel] !== undefined) continue;
+      const body = { metadata: { labels: { [managedByLabel]: nodeName(0) } } };
+      void tried(client.patch({ resource, ref: { name: metadata?.name ?? '' } }, { type: 'merge', body }));
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Texts that users see, as upstream's. */
 import type { RecordedEvent } from '@csi-sidecars/runtime';
+import { managedByLabel } from '@csi-sidecars/volume';
 import type { Problem } from '../save-error.ts';
 
 const notReady = (reason: string, message: string): Problem => ({ reason, message, readiness: 'notReady' });
@@ -81,6 +82,11 @@ export const contentNotDeleted: RecordedEvent = warning(
 );
 export const creating = (key: string): RecordedEvent =>
   normal('CreatingSnapshot', `Waiting for a snapshot ${key} to be created by the CSI driver.`);
+export const noNode = (content: string): RecordedEvent =>
+  warning(
+    'NoNodeForSnapshot',
+    `No node can reach the volume: a csi-snapshotter that runs with --node-deployment will take this snapshot once its content has the label of a node: kubectl label volumesnapshotcontent ${content} ${managedByLabel}=NODE`,
+  );
 export const created = (key: string): RecordedEvent =>
   normal('SnapshotCreated', `Snapshot ${key} was successfully created by the CSI driver.`);
 export const ready = (key: string): RecordedEvent => normal('SnapshotReady', `Snapshot ${key} is ready to use.`);

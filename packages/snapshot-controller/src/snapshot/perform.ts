@@ -23,6 +23,7 @@ import {
   volumeSnapshots,
 } from '@csi-sidecars/volume';
 import { singleMark } from '../content-mark.ts';
+import { hasAffinity } from '../managed-by.ts';
 import { reportStatus } from './report-status.ts';
 import { saveError } from '../save-error.ts';
 import {
@@ -150,15 +151,20 @@ function claims(
 }
 
 /** A content that belongs to another snapshot is learned as well: the decision is made again with it. */
-async function create({ events }: SnapshotContext, step: Step<SnapshotLoop, 'createContent'>): Learned {
-  const { snapshot, content } = step.action;
+async function create({ events, settings }: SnapshotContext, step: Step<SnapshotLoop, 'createContent'>): Learned {
+  const { action, state } = step;
+  const { snapshot, content } = action;
   const key = snapshotKey(snapshot);
   const stored = await createContent(contents(step), content);
   if (isFailed(stored)) {
     events.record(snapshot, messages.contentNotCreated(key, stored.failure.message));
     return { created: stored };
   }
-  if (isBoundTo(stored.value.spec?.volumeSnapshotRef, snapshot)) events.record(snapshot, messages.creating(key));
+  if (isBoundTo(stored.value.spec?.volumeSnapshotRef, snapshot)) {
+    events.record(snapshot, messages.creating(key));
+    const isOfNone = state.node === '' && state.volume !== undefined && hasAffinity([state.volume]);
+    if (settings.distributed && isOfNone) events.record(snapshot, messages.noNode(content.metadata?.name ?? ''));
+  }
   return { created: 'done', content: stored.value };
 }
 

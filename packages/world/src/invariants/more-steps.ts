@@ -12,7 +12,7 @@
 import { leases, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
 import type { DriverModel } from '@csi-sidecars/test-driver';
-import { volumeSnapshotContents } from '@csi-sidecars/volume';
+import { volumeGroupSnapshotContents, volumeSnapshotContents } from '@csi-sidecars/volume';
 import { leaseNamespace } from '../names.ts';
 import type { StepChecks } from './at-every-step.ts';
 import { createPace, type PaceStage } from './pace.ts';
@@ -43,7 +43,7 @@ export interface MoreChecks extends StepChecks {
   /** The caller has the answer, or has given up. */
   readonly heard: (answer: Answered) => void;
   /**
-   * Names of snapshots that got a final error after a call that was open, whose process had died, or whose snapshot is not recorded. They may
+   * Names of snapshots and groups that got a final error after a call that was open, whose process had died, or whose snapshot is not recorded. They may
    * stay: csi-snapshotter takes the error for the end of all.
    */
   readonly denied: ReadonlySet<string>;
@@ -60,6 +60,7 @@ const open: ReadonlySet<string> = new Set([
   'Aborted',
 ]);
 const graceMs = 10_000;
+const cuts: ReadonlySet<string> = new Set(['CreateSnapshot', 'CreateVolumeGroupSnapshot']);
 /** A run of the others may make two calls, and what has come during the first is new to the second. */
 const paced: ReadonlySet<string> = new Set(['ControllerExpandVolume', 'ControllerModifyVolume']);
 
@@ -129,8 +130,12 @@ export function withMoreChecks(
   }
 
   function isRecorded(name: string): boolean {
-    const id = driver.snapshots().find((snapshot) => snapshot.name === name)?.id;
-    return id !== undefined && objects.list(volumeSnapshotContents).some(({ status }) => status?.snapshotHandle === id);
+    const id = [...driver.snapshots(), ...driver.groups()].find((each) => each.name === name)?.id;
+    const handles = [
+      ...objects.list(volumeSnapshotContents).map(({ status }) => status?.snapshotHandle),
+      ...objects.list(volumeGroupSnapshotContents).map(({ status }) => status?.volumeGroupSnapshotHandle),
+    ];
+    return id !== undefined && handles.includes(id);
   }
 
   /** A leader whose term is over has lost its memory, also where its process goes on. */
@@ -184,7 +189,7 @@ export function withMoreChecks(
         if (deleted.has(id) && !isKnown) checks.breach('gone: DeleteVolume for a PersistentVolume that is gone');
       }
       if (method === 'CreateVolume') lookAtMaker(process, String(name));
-      if (method === 'CreateSnapshot') (asked.has(String(name)) ? repeated : asked).add(String(name));
+      if (cuts.has(method)) (asked.has(String(name)) ? repeated : asked).add(String(name));
       if (method === 'ControllerExpandVolume') {
         const size = String((range as Request)['required_bytes']);
         const before = sizes.get(id) ?? size;
@@ -193,7 +198,7 @@ export function withMoreChecks(
       }
     },
     heard({ method, request, code }) {
-      if (method === 'CreateSnapshot') noteSnapshot(String((request as Request)['name']), code);
+      if (cuts.has(method)) noteSnapshot(String((request as Request)['name']), code);
     },
     answered({ process, method, request, code }) {
       pace.answered(process, request, code);

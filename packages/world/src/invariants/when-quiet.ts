@@ -221,7 +221,8 @@ export function isAdmitted(
   { checks }: DriverActor,
   { id, name }: { readonly id: string; readonly name: string },
 ): boolean {
-  if (checks.retained.has(id) || checks.denied.has(name)) return true;
+  const isDenied = [...checks.denied].some((denied) => name === denied || name.startsWith(`${denied}-`));
+  if (checks.retained.has(id) || isDenied) return true;
   return mayLeak && checks.orphaned.has(name);
 }
 
