@@ -64,6 +64,7 @@ export { createWorkQueue } from './workqueue/create-work-queue.ts';
 export { createWorkQueueMetrics } from './workqueue/queue-metrics.ts';
 export type { WorkQueue } from './workqueue/workqueue.ts';
 // The wire.
+export { fenced } from './api/fenced.ts';
 export { parseJson, parseJsonText } from './api/json.ts';
 export { readKubeconfig } from './api/cluster/kubeconfig-format.ts';
 export type { TransportFailure, TransportRequest } from './api/transport.ts';

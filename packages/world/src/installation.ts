@@ -90,9 +90,7 @@ export function startInstallation(deps: InstallationDeps): Installation {
       // Clients of leases have another name, and what a process asks for at its start only reads.
       const isExempt =
         program === undefined || request.method === 'GET' || /\/(leases|events)(\/|$)/.test(request.path);
-      // One that stood still does not know it yet.
-      const wasSuspended = process.suspendedUntilMs + graceMs > schedule.elapsedMs;
-      if (!isExempt && !wasSuspended) {
+      if (!isExempt) {
         const lease = leaseOf(program, actor.name);
         const holder =
           server.objects.get(leases, { namespace: leaseNamespace, name: lease })?.spec?.holderIdentity ?? '';
@@ -136,8 +134,6 @@ export function startInstallation(deps: InstallationDeps): Installation {
 
 /** After a crash in a call. */
 const driverDownMs = 500;
-/** After it stood still, until it has noticed. */
-const graceMs = 30_000;
 
 interface Pod {
   readonly pod: string;

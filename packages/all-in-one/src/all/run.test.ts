@@ -298,7 +298,7 @@ describe('leases', () => {
     await steal(program, 'snapshotter', 'pod-2');
     program.host.server.clearRequests();
     await eventually(program, () => outcomes.length === 2, 15);
-    expect(outcomes).toEqual(Array(2).fill('not sent: the controller was cut off'));
+    expect(outcomes).toEqual(Array(2).fill('not sent: its sender may write nothing any more'));
     expect(program.host.server.writes().filter(({ resource }) => resource === 'persistentvolumes')).toEqual([]);
     expect(program.host.server.objects.get(persistentVolumes, { name: 'pv1' })?.metadata?.name).toBe('pv1');
   });

@@ -213,7 +213,7 @@ it('given a run that fails before it is announced, then the others do not wait f
 });
 
 it.each([
-  ['is cut off', new Error('lost'), 'not sent: the controller was cut off'],
+  ['is cut off', new Error('lost'), 'not sent: its sender may write nothing any more'],
   ['is to end', new OrderlyStop(), 'sent'],
 ] as const)('given work that %s, then a write after that is: %s', async (_, reason, outcome) => {
   const outcomes: string[] = [];

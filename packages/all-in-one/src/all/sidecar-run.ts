@@ -19,7 +19,7 @@ import {
 import { ExitError, exitCodes, leaseOf, type ProgramHost } from '@csi-sidecars/sidecar';
 import type { Barrier } from './barrier.ts';
 import type { DriverSession } from './driver-session.ts';
-import { fenced } from './fence.ts';
+import { createFence } from './fence.ts';
 import { metricsOfRun } from './metrics-of-run.ts';
 import type { PlannedSidecar, StartedAll } from './plan.ts';
 import type { States } from './states.ts';
@@ -99,12 +99,12 @@ async function work(
   const channel = session.channelFor(log, planned.sidecar.driver(planned.values, env));
   const ports = { client, clock, random };
   states.set(name, 'starting');
-  const fences = [fenced(client)];
+  const fences = [createFence(client)];
   const { lockName, assemble } = await planned.sidecar.prepare({
     ...ports,
     client: discovery(client),
     withLimit: (limit) => {
-      const fence = fenced(withLimit(limit));
+      const fence = createFence(withLimit(limit));
       fences.push(fence);
       return fence.client;
     },

@@ -66,6 +66,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Deadline of the whole call without throttling time. Default 70 s (list 120 s). */
   readonly timeoutMs?: number;
+  /** Asked right before each attempt. Once it is false nothing is sent, and the call rejects with a TransportError `aborted`. */
+  readonly maySend?: (() => boolean) | undefined;
   /** `low` (events) uses the part of the rate limit that other requests leave, and at least every tenth token. */
   readonly priority?: Priority;
 }

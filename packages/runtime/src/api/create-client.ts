@@ -85,6 +85,7 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
     priority: call.priority ?? 'normal',
     timeoutMs: call.timeoutMs ?? unaryTimeoutMs,
     signal: call.signal,
+    maySend: call.maySend,
   });
   const write = (request: Omit<Call['request'], 'headers' | 'body'>, content: Content): Promise<unknown> => {
     const { value, type = 'application/json', call } = content;

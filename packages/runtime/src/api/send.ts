@@ -31,12 +31,15 @@ export interface Call {
   /** For a stream with a deadline: how long its reader may have to wait for the head, or for the next chunk. */
   readonly silenceMs?: number;
   readonly signal?: AbortSignal | undefined;
+  readonly maySend?: (() => boolean) | undefined;
 }
 
 export type AttemptResult<T> = { readonly value: T } | FailedAttempt;
 
 /** Makes one attempt that ends within `leftMs`. Never rejects. */
 export type Attempt<T> = (call: Call, leftMs: number) => Promise<AttemptResult<T>>;
+
+const notSent = 'not sent: its sender may write nothing any more';
 
 export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): Promise<T> {
   const { clock, logger, metrics } = deps;
@@ -52,6 +55,7 @@ export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): 
     const turn = limited ? deps.limiter.acquire(call) : undefined;
     if (turn !== undefined) await throttle(deps, call, turn);
     else if (limited) metrics?.limited({ method: call.request.method, ms: 0 });
+    if (call.maySend?.() === false) throw failure(new TransportError('aborted', notSent));
     const startedMs = clock.monotonicMs();
     const result = await attempt(call, leftMs);
     if ('value' in result) return result.value;

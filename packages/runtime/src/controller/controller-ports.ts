@@ -7,7 +7,7 @@ import type { InformerFactory } from '../informer/factory.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { WorkQueueMetrics } from '../workqueue/queue-metrics.ts';
-import type { StartGate } from './start-gate.ts';
+import type { LeaseGate } from './start-gate.ts';
 
 export interface ControllerPorts {
   readonly client: ApiClient;
@@ -18,6 +18,6 @@ export interface ControllerPorts {
   readonly metrics: Metrics;
   /** Once per registry, shared with the other controllers of the process. */
   readonly queueMetrics: WorkQueueMetrics;
-  /** Asked before each reconcile. Default: always open. */
-  readonly gate?: StartGate;
+  /** Asked before each reconcile and each of its steps. Default: always open. */
+  readonly gate?: LeaseGate;
 }

@@ -11,5 +11,11 @@ export interface StartGate {
   whenOpen(signal: AbortSignal): Promise<void>;
 }
 
+/** The gate of work under a lease. A loop asks it also between two steps, and the client of the work before each write. */
+export interface LeaseGate extends StartGate {
+  /** False once another replica may have the lease, by the clock of this process: nothing may be called or written any more. */
+  readonly held: boolean;
+}
+
 /** For work that is not under a lease. */
-export const openGate: StartGate = { open: true, whenOpen: () => Promise.resolve() };
+export const openGate: LeaseGate = { open: true, held: true, whenOpen: () => Promise.resolve() };

@@ -11,13 +11,13 @@
 import type { ApiClient } from '../api/client.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { Random } from '../clock/random.ts';
-import type { StartGate } from '../controller/start-gate.ts';
+import type { LeaseGate } from '../controller/start-gate.ts';
 import { toElectionConfig, type LeaderElectionOptions } from './election-config.ts';
 import { createElectionEffects } from './election-effects.ts';
 import { createReporter, type ReportDeps } from './election-report.ts';
 import type { ElectionResult, ElectionState, Input, Turn } from './election-state.ts';
 import { createInbox } from './inbox.ts';
-import { mayStartWork } from './leading.ts';
+import { isStalled, mayStartWork } from './leading.ts';
 import { createRenewalGate } from './renewal-gate.ts';
 import { beginStandby } from './standby.ts';
 import { step } from './step.ts';
@@ -34,7 +34,7 @@ export interface LeaderElectionDeps extends ReportDeps {
  * `OrderlyStop`: the work finishes what it has begun), or with `LeadershipLost` (the work stops at once). Before each piece of
  * new work it asks the gate.
  */
-export type LeadingWork = (signal: AbortSignal, gate: StartGate) => Promise<void>;
+export type LeadingWork = (signal: AbortSignal, gate: LeaseGate) => Promise<void>;
 
 export interface LeaderElector {
   /**
@@ -64,8 +64,10 @@ export function createLeaderElector(deps: LeaderElectionDeps, options: LeaderEle
   let state: ElectionState = { kind: 'ended', result: 'stopped' };
 
   const turn = (): Turn => ({ config, nowMs: clock.monotonicMs(), wallMs: clock.nowMs(), random: random.next() });
+  const moment = () => ({ config, nowMs: clock.monotonicMs() });
   const gate = createRenewalGate(
-    () => state.kind === 'leading' && mayStartWork({ config, nowMs: clock.monotonicMs() }, state),
+    () => state.kind === 'leading' && mayStartWork(moment(), state),
+    () => state.kind === 'leading' && !isStalled(moment(), state),
   );
 
   async function lead(signal: AbortSignal, work: LeadingWork): Promise<ElectionResult> {

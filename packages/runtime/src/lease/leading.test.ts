@@ -254,19 +254,20 @@ describe('a process that was not running', () => {
   });
 
   it.each([
-    { blockedMs: 5000, gate: true, result: undefined },
-    { blockedMs: 12_000, gate: false, result: undefined },
-    { blockedMs: 15_001, gate: false, result: 'lost' },
+    { blockedMs: 5000, gate: true, held: true, result: undefined },
+    { blockedMs: 12_000, gate: false, held: true, result: undefined },
+    { blockedMs: 15_001, gate: false, held: false, result: 'lost' },
   ])(
     '[runtime#152] given a loop blocked for $blockedMs ms between rounds, then the result is $result',
-    async ({ blockedMs, gate, result }) => {
+    async ({ blockedMs, gate, held, result }) => {
       const { clock, candidate } = createElectionFixture();
       const a = candidate('a');
       await clock.advance(0);
       clock.suspend(blockedMs);
-      expect(a.gate?.open).toBe(gate);
+      expect([a.gate?.open, a.gate?.held]).toEqual([gate, held]);
       await clock.advance(1000);
-      expect([a.result, a.gate?.open]).toEqual([result, result === undefined]);
+      const isLeading = result === undefined;
+      expect([a.result, a.gate?.open, a.gate?.held]).toEqual([result, isLeading, isLeading]);
     },
   );
 

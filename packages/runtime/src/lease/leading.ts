@@ -76,11 +76,12 @@ export function stepLeading(turn: Turn, state: Leading, input: Input): Step {
   return next.state.kind === 'leading' && isStalled(turn, next.state) ? lose(state, 'stalled') : next;
 }
 
-function isStalled({ config, nowMs }: Turn, { renewedAtMs }: Leading): boolean {
+/** Another replica may have the lease by now. */
+export function isStalled({ config, nowMs }: Pick<Turn, 'config' | 'nowMs'>, { renewedAtMs }: Leading): boolean {
   return nowMs - renewedAtMs > config.leaseDurationMs;
 }
 
-/** New work needs a lease that was renewed lately; running work may go on until the lease is lost. */
+/** New work needs a lease that was renewed lately; running work may go on until the lease may be lost. */
 export function mayStartWork({ config, nowMs }: Pick<Turn, 'config' | 'nowMs'>, { renewedAtMs }: Leading): boolean {
   return nowMs - renewedAtMs <= config.renewDeadlineMs;
 }

@@ -8,7 +8,10 @@ import { createRenewalGate } from './renewal-gate.ts';
 describe('the gate', () => {
   it('given an open gate, then a wait ends at once and leaves no listener', async () => {
     const stop = new AbortController();
-    const gate = createRenewalGate(() => true);
+    const gate = createRenewalGate(
+      () => true,
+      () => true,
+    );
     await gate.whenOpen(stop.signal);
     expect([gate.open, getEventListeners(stop.signal, 'abort').length]).toEqual([true, 0]);
   });
@@ -17,7 +20,10 @@ describe('the gate', () => {
     const stop = new AbortController();
     let isOpen = false;
     let entered = 0;
-    const gate = createRenewalGate(() => isOpen);
+    const gate = createRenewalGate(
+      () => isOpen,
+      () => true,
+    );
     const waits = [1, 2].map(() => gate.whenOpen(stop.signal).then(() => (entered += 1)));
     gate.refresh();
     await settle();
@@ -30,17 +36,28 @@ describe('the gate', () => {
 
   it('given a closed gate, when the signal aborts during or before a wait, then the wait rejects with its reason', async () => {
     const stop = new AbortController();
-    const gate = createRenewalGate(() => false);
+    const gate = createRenewalGate(
+      () => false,
+      () => true,
+    );
     const wait = gate.whenOpen(stop.signal);
     stop.abort(new Error('over'));
     await expect(wait).rejects.toThrow('over');
-    await expect(createRenewalGate(() => true).whenOpen(stop.signal)).rejects.toThrow('over');
+    await expect(
+      createRenewalGate(
+        () => true,
+        () => true,
+      ).whenOpen(stop.signal),
+    ).rejects.toThrow('over');
   });
 });
 
 it('given waits that have ended, when the gate is refreshed again and again, then they are forgotten', async () => {
   let isOpen = false;
-  const gate = createRenewalGate(() => isOpen);
+  const gate = createRenewalGate(
+    () => isOpen,
+    () => true,
+  );
   const [entering, leaving] = [new AbortController(), new AbortController()];
   const waits = [gate.whenOpen(entering.signal), gate.whenOpen(leaving.signal).catch(() => undefined)];
   let touched = 0;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { StartGate } from '../controller/start-gate.ts';
+import type { LeaseGate } from '../controller/start-gate.ts';
 
-/** The gate of a leader's work, computed by `isOpen`; code that changes the answer calls `refresh`. */
-export interface RenewalGate extends StartGate {
+/** The gate of a leader's work, computed by `isOpen` and `isHeld`; code that opens it calls `refresh`. */
+export interface RenewalGate extends LeaseGate {
   refresh(): void;
 }
 
-export function createRenewalGate(isOpen: () => boolean): RenewalGate {
+export function createRenewalGate(isOpen: () => boolean, isHeld: () => boolean): RenewalGate {
   const waiting = new Set<() => void>();
   return {
     get open() {
       return isOpen();
+    },
+    get held() {
+      return isHeld();
     },
     refresh: () => {
       if (!isOpen()) return;

@@ -13,7 +13,7 @@ import { createApiClient } from '../api/create-client.ts';
 import type { PersistentVolume, StorageClass } from '../api/objects.ts';
 import { persistentVolumes, storageClasses } from '../api/resource.ts';
 import { done, requeueAfter, retry } from '../controller/reconcile.ts';
-import { openGate, type StartGate } from '../controller/start-gate.ts';
+import { type LeaseGate, openGate } from '../controller/start-gate.ts';
 import { createInformerFactory } from '../informer/factory.ts';
 import type { ObjectKey } from '../informer/informer.ts';
 import { keyOf, toObjectKey } from '../informer/key.ts';
@@ -89,7 +89,7 @@ const labels: LoopSpec<Labels> = {
 interface Setting {
   readonly volumes?: readonly string[];
   readonly classes?: readonly StorageClass[];
-  readonly gate?: StartGate;
+  readonly gate?: LeaseGate;
   readonly verbosity?: number;
 }
 
@@ -286,8 +286,25 @@ describe('a loop made from its specification', () => {
     await loop.stop();
   });
 
+  it('[runtime#223] given a lease that another replica may have, when a run is between two steps, then nothing is performed, and the run ends with its signal', async () => {
+    const decided = Promise.withResolvers<void>();
+    const gate = {
+      open: true,
+      held: false,
+      whenOpen: (signal: AbortSignal) =>
+        new Promise<void>((_, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+          decided.resolve();
+        }),
+    };
+    const loop = await running({}, { gate });
+    await decided.promise;
+    await loop.stop(new Error('the lease is lost'));
+    expect([loop.rows().map((facts) => facts?.['row']), loop.writes()]).toEqual([['L4'], []]);
+  });
+
   it('given a gate that is closed, then no run begins', async () => {
-    const gate: StartGate = { open: false, whenOpen: () => new Promise(() => undefined) };
+    const gate = { open: false, held: true, whenOpen: () => new Promise<void>(() => undefined) };
     const loop = await running({}, { gate });
     expect(loop.rows()).toEqual([]);
   });

@@ -2,6 +2,7 @@
 /** A keyed loop assembled from its specification. This code is the same for every loop. */
 import type { KubeObject } from '../api/objects.ts';
 import type { ControllerPorts } from '../controller/controller-ports.ts';
+import { openGate } from '../controller/start-gate.ts';
 import { done, type Outcome, retry } from '../controller/reconcile.ts';
 import { runWorkers } from '../controller/workers.ts';
 import { createWorkQueue } from '../workqueue/create-work-queue.ts';
@@ -115,7 +116,7 @@ function createRun<L extends LoopTypes>(
   ports: ControllerPorts,
   watching: Watching,
 ): (key: L['key'], signal: AbortSignal) => Promise<Outcome> {
-  const { client, clock, random, logger } = ports;
+  const { client, clock, random, logger, gate = openGate } = ports;
   const caches = watching.caches as unknown as Caches<L>;
   const { name, decide, observeAgain, onConclude, onEnd } = spec;
   const performers = spec.perform as unknown as Readonly<Record<string, AnyPerformer<L>>>;
@@ -129,6 +130,8 @@ function createRun<L extends LoopTypes>(
       decide,
       onDecision: ({ row, kind }) => logger.info(5, 'Decided', { queue: name, key, row, action: kind }),
       perform: async (action, state) => {
+        // The process may have stood still since the last step. It waits for its end then, or for a renewal.
+        if (!gate.held) await gate.whenOpen(signal);
         const step = { client, clock, random, logger, key, action, state, caches, signal } as unknown as Step<L>;
         const learned = await performerOf(action.kind)(step);
         const known = { ...state, ...learned };

@@ -3,9 +3,10 @@ import { expect, it } from 'vitest';
 import { FakeClock, recordingLogger, seededRandom, settle } from '../../testing/index.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Environment } from '../api/connection/proxy.ts';
-import { openGate } from '../controller/start-gate.ts';
+import { type LeaseGate, openGate } from '../controller/start-gate.ts';
 import type { InformerDeps } from '../informer/create-informer.ts';
 import type { InformerFactory } from '../informer/factory.ts';
+import { persistentVolumes } from '../api/resource.ts';
 import { noMetrics } from '../metrics/metrics.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
 import { type LeadingController, listStreaming, withCaches } from './with-caches.ts';
@@ -13,10 +14,12 @@ import { type LeadingController, listStreaming, withCaches } from './with-caches
 interface WorkOptions {
   readonly env?: Environment;
   readonly hasEnd?: boolean;
+  readonly client?: ApiClient;
+  readonly gate?: LeaseGate;
 }
 
 /** Work of which each part ends when the test says so. `seen` is what has begun, in order, and how it all ended. */
-function someWork({ env = {}, hasEnd = true }: WorkOptions = {}) {
+function someWork({ env = {}, hasEnd = true, client = {} as ApiClient, gate = openGate }: WorkOptions = {}) {
   const seen: unknown[] = [];
   const parts = {
     following: Promise.withResolvers<void>(),
@@ -40,7 +43,7 @@ function someWork({ env = {}, hasEnd = true }: WorkOptions = {}) {
   const informers: Partial<InformerFactory> = { start: begin('following'), shutdown: begin('closing') };
   let made: InformerDeps | undefined;
   const ports = {
-    client: {} as ApiClient,
+    client,
     clock: new FakeClock(),
     random: seededRandom(1),
     logger: recordingLogger(),
@@ -50,12 +53,16 @@ function someWork({ env = {}, hasEnd = true }: WorkOptions = {}) {
     made = deps;
     return informers as InformerFactory;
   };
-  const work = withCaches({ ...ports, env, createInformers }, () => controller);
-  work(new AbortController().signal, openGate).then(
+  let given: ApiClient | undefined;
+  const work = withCaches({ ...ports, env, createInformers }, (assembled) => {
+    given = assembled.client;
+    return controller;
+  });
+  work(new AbortController().signal, gate).then(
     () => seen.push('done'),
     (error: unknown) => seen.push(error),
   );
-  return { seen, parts, reason: () => reason, streaming: () => made?.streaming };
+  return { seen, parts, given: () => given, reason: () => reason, streaming: () => made?.streaming };
 }
 
 it.each([
@@ -87,6 +94,18 @@ it('given caches that fail, then the controller is stopped in order and waited f
   parts.closing.resolve();
   await settle();
   expect(seen).toEqual(['following', 'working', 'closing', failure]);
+});
+
+it('[runtime#223] given a lease that another replica may have, then the client of the controller sends no write', async () => {
+  let maySend: (() => boolean) | undefined;
+  const client = {
+    delete: async (_resource, _ref, options) => void (maySend = options?.maySend),
+  } as Partial<ApiClient> as ApiClient;
+  const gate = { ...openGate, held: true };
+  await someWork({ client, gate }).given()?.delete(persistentVolumes, { name: 'a' });
+  expect(maySend?.()).toBe(true);
+  gate.held = false;
+  expect(maySend?.()).toBe(false);
 });
 
 it.each([

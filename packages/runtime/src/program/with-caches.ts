@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A controller as the work of a leader: its caches start with the lease and end after the controller. */
 import type { Environment } from '../api/connection/proxy.ts';
+import { fenced } from '../api/fenced.ts';
 import { withOutageLog } from '../api/outage-log.ts';
 import { linkSignals } from '../clock/deadline.ts';
 import type { ControllerPorts } from '../controller/controller-ports.ts';
@@ -33,7 +34,8 @@ export function withCaches(
   const watching = { ...deps, client: withOutageLog(deps, deps.client), streaming };
   return async (signal, gate) => {
     const informers = createInformers(watching);
-    const controller = assemble({ ...deps, queueMetrics, informers, gate });
+    const client = fenced(deps.client, () => gate.held);
+    const controller = assemble({ ...deps, client, queueMetrics, informers, gate });
     // The caches outlive an orderly stop, because reconciles that are finishing still read them.
     const following = informers.start(new AbortController().signal);
     using stopping = linkSignals([signal]);

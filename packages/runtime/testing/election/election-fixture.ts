@@ -6,7 +6,7 @@
 import { createApiClient } from '../../src/api/create-client.ts';
 import type { Lease } from '../../src/api/objects.ts';
 import { leases } from '../../src/api/resource.ts';
-import type { StartGate } from '../../src/controller/start-gate.ts';
+import type { LeaseGate } from '../../src/controller/start-gate.ts';
 import type { EventRecorder } from '../../src/event-recorder/recorder.ts';
 import type { LeaderElectionOptions } from '../../src/lease/election-config.ts';
 import { createElectionMetrics } from '../../src/lease/election-report.ts';
@@ -46,7 +46,7 @@ export interface Candidate {
   readonly events: readonly string[];
   /** What happened to the work: `started@ms`, `aborted: <reason>@ms`. */
   readonly work: readonly string[];
-  readonly gate: StartGate | undefined;
+  readonly gate: LeaseGate | undefined;
   /** `undefined` while it runs. */
   readonly result: ElectionResult | Error | undefined;
   readonly resultAtMs: number | undefined;
@@ -123,7 +123,7 @@ function startCandidate({ clock, server, faults, seed }: CandidateSeat, options:
   );
   const stop = new AbortController();
   const work: string[] = [];
-  let gate: StartGate | undefined;
+  let gate: LeaseGate | undefined;
   let end: (error?: Error) => void = () => undefined;
   let result: ElectionResult | Error | undefined;
   let resultAtMs: number | undefined;
@@ -151,7 +151,7 @@ function startCandidate({ clock, server, faults, seed }: CandidateSeat, options:
     endWork: (error) => end(error),
   };
 
-  function lead(signal: AbortSignal, given: StartGate): Promise<void> {
+  function lead(signal: AbortSignal, given: LeaseGate): Promise<void> {
     gate = given;
     work.push(`started@${clock.monotonicMs()}`);
     signal.addEventListener('abort', () => {

@@ -44,8 +44,6 @@ export interface ScheduledProcess {
   readonly onDeath: (listener: (why: string) => void) => () => void;
   /** Nothing of the process runs for so long, while its clocks go on, as when it is suspended. */
   readonly suspend: (ms: number) => void;
-  /** Until when it stood still the last time; 0 if it never did. */
-  readonly suspendedUntilMs: number;
   /** Moves its wall clock only. */
   readonly shiftWallClock: (ms: number) => void;
 }
@@ -129,9 +127,6 @@ export function createSchedule({ seed }: { readonly seed: number }): Schedule {
       onDeath(listener) {
         listeners.add(listener);
         return () => listeners.delete(listener);
-      },
-      get suspendedUntilMs() {
-        return own.suspendedUntilMs;
       },
       suspend: (ms) => void (own.suspendedUntilMs = Math.max(own.suspendedUntilMs, elapsedMs + ms)),
       shiftWallClock: (ms) => void (own.wallOffsetMs += ms),

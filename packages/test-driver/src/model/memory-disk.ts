@@ -35,7 +35,8 @@ export class MemoryDisk {
     const { records, contents, sizes } = this;
     const copies = [records.volumes, records.snapshots, records.groups, contents, sizes].map((map) => {
       const kept = new Map<string, unknown>(map);
-      return [map as Map<string, unknown>, kept] as const;
+      const target: Map<string, unknown> = map;
+      return [target, kept] as const;
     });
     return () => {
       const attached = [...records.volumes.values()].filter(({ attachments }) => attachments.length > 0);
