@@ -111,6 +111,8 @@ function watchedContents(resyncMs: number): InformerOptions<VolumeSnapshotConten
   return {
     resource: volumeSnapshotContents,
     resyncMs,
+    // An old one may lack the content for whose end a snapshot waits: the snapshot would go before it.
+    firstList: 'current',
     indexers: {
       group: ({ spec, status }) => {
         const handle = status?.volumeGroupSnapshotHandle ?? '';

@@ -8,7 +8,7 @@ import {
   withFaults,
   type Draw,
 } from '@csi-sidecars/runtime/testing';
-import type { Transport } from '@csi-sidecars/runtime';
+import { type KubeObject, stringifyJson, type Transport } from '@csi-sidecars/runtime';
 
 export interface FaultWindow {
   readonly untilMs: number;
@@ -33,12 +33,16 @@ export interface LagWindow {
   readonly ms: number;
 }
 
-/** Lists that were true some time ago. */
+/** Lists that were true some time ago, by plural. */
+export type OldLists = ReadonlyMap<
+  string,
+  { readonly items: readonly KubeObject[]; readonly [field: string]: unknown }
+>;
+
 export interface AgedWindow {
   readonly untilMs: number;
   readonly who: string;
-  /** The body of the list, by plural. */
-  readonly lists: ReadonlyMap<string, Uint8Array>;
+  readonly lists: OldLists;
 }
 
 export interface Network {
@@ -131,8 +135,9 @@ export function createNetwork({ server, transport, draw, strike, onRequest }: Ne
       };
       const fromOldState: Transport = async (request) => {
         const plural = /^\/api[^?]*\/([a-z]+)\?(?!watch).*resourceVersion=0(&|$)/.exec(request.path)?.[1];
-        const body = plural === undefined ? undefined : agedFor(process.name)?.lists.get(plural);
-        if (body === undefined) return transport(request);
+        const list = plural === undefined ? undefined : agedFor(process.name)?.lists.get(plural);
+        if (list === undefined) return transport(request);
+        const body = Buffer.from(stringifyJson({ ...list, items: list.items.filter(isSelected(request.path)) }));
         return { status: 200, headers: { 'content-type': 'application/json' }, body: chunksOf(body) };
       };
       const faulty = withFaults(fromOldState, { clock: server.clock, decide });
@@ -146,6 +151,12 @@ const usualMs = 12;
 
 /** As a server answers that does not know streamed lists. */
 const noStreams: Fault = { kind: 'status', point: 'before', code: 422, reason: 'Invalid' };
+
+/** `labelSelector=key=value`, the one form that lists of old states are asked with. */
+function isSelected(path: string): (object: KubeObject) => boolean {
+  const [, key = '', value = ''] = /labelSelector=([^&]+?)%3D([^&]+)/.exec(path)?.map(decodeURIComponent) ?? [];
+  return ({ metadata }) => key === '' || metadata?.labels?.[key] === value;
+}
 
 async function* chunksOf(body: Uint8Array): AsyncGenerator<Uint8Array> {
   yield body;

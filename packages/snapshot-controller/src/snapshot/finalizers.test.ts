@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Finalizers of snapshots and of their claims. */
-import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import { type KubeObject, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import type { Fault, FaultRule } from '@csi-sidecars/runtime/testing';
 import { faultOn, there } from '@csi-sidecars/test-driver/testing';
-import { snapshotFinalizers as finalizers, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
+import {
+  snapshotAnnotations,
+  snapshotFinalizers as finalizers,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aContent, aProtectedClaim, aSnapshot, aVolume } from '../../testing/builders.ts';
 import { aController, conflict, type Fixture, forbidden } from '../../testing/controller-fixture.ts';
@@ -481,28 +486,49 @@ describe('of claims', () => {
     },
   );
 
-  it('[snapshot-controller#182] given an API server that streams no lists, and whose old ones show the claim without our finalizer, when a new leader finds its last snapshot being deleted, then the claim is released', async () => {
+  /** An API server that streams no lists, whose old lists of a kind lack an object, and whose watch of that kind is slow. */
+  async function oldServer(plural: string, object: KubeObject) {
     const cluster = (await aController()).crash();
-    let isProtected = false;
-    /** Protects the claim after an old list of claims, and before what follows. */
-    const protects: FaultRule['when'] = ({ resource, request: { path } }) => {
+    let isThere = false;
+    const appears: FaultRule['when'] = ({ resource, request: { path } }) => {
       const isOld = path.includes('resourceVersion=0') || path.includes('sendInitialEvents');
-      if (resource !== 'persistentvolumeclaims' || isOld || isProtected) return false;
-      isProtected = true;
-      cluster.server.seed(aProtectedClaim());
+      if (resource !== plural || isOld || isThere) return false;
+      isThere = true;
+      cluster.server.seed(object);
       return false;
     };
     const hasNoStreams: FaultRule['when'] = ({ request }) => request.path.includes('sendInitialEvents');
-    const slow: FaultRule['when'] = ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims';
+    const slow: FaultRule['when'] = ({ verb, resource }) => verb === 'watch' && resource === plural;
     cluster.faults.push(
-      { when: protects, fault: forbidden },
+      { when: appears, fault: forbidden },
       { when: hasNoStreams, fault: { kind: 'status', point: 'before', code: 422, reason: 'Invalid' }, times: 99 },
       { when: slow, fault: { kind: 'lag', ms: 5_000 }, times: 9 },
     );
+    return cluster;
+  }
+
+  it('[snapshot-controller#182] given an API server that streams no lists, and whose old ones show the claim without our finalizer, when a new leader finds its last snapshot being deleted, then the claim is released', async () => {
+    const cluster = await oldServer('persistentvolumeclaims', aProtectedClaim());
     const metadata = { finalizers: both, deletionTimestamp: '2026-01-01T00:00:00Z' };
     const it = await aController({ cluster, seed: [aSnapshot({ metadata, status: bound })] });
     await it.clock.advance(60_000);
     expect([it.snapshot(), it.claim()?.metadata?.finalizers ?? []]).toEqual([undefined, []]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#184] given an API server that streams no lists, and whose old ones lack a content, when a new leader finds its snapshot waiting for the end of the content, then the snapshot stays until that end', async () => {
+    const leaving = {
+      deletionTimestamp: '2026-01-01T00:00:00Z',
+      annotations: { [snapshotAnnotations.beingDeleted]: 'yes' },
+    };
+    const cluster = await oldServer('volumesnapshotcontents', aContent({ metadata: leaving }));
+    const metadata = { finalizers: [finalizers.bound], deletionTimestamp: '2026-01-01T00:00:00Z' };
+    const it = await aController({ cluster, seed: [aSnapshot({ metadata, status: bound })] });
+    await it.clock.advance(60_000);
+    expect([it.snapshot()?.metadata?.finalizers, it.content()?.metadata?.finalizers?.length]).toEqual([
+      metadata.finalizers,
+      1,
+    ]);
     await it.stop();
   });
 });

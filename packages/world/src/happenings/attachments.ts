@@ -7,6 +7,7 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '@csi-sidecars/runtime';
+import type { OldLists } from '../network.ts';
 import type { World } from '../world.ts';
 import { refOf } from './admins.ts';
 import { lostAnswers } from './faults.ts';
@@ -39,7 +40,7 @@ function connectionGoesDead(world: World, program: string, { what, how, lagMs }:
 }
 
 /** The attacher starts again, and its first list of attachments is an old one. */
-function startBehind(world: World, lists: ReadonlyMap<string, Uint8Array>, lagMs: number): void {
+function startBehind(world: World, lists: OldLists, lagMs: number): void {
   startAgain(world, { program: 'csi-attacher', lists, resource: 'volumeattachments', lagMs, ms: 40_000 });
 }
 

@@ -7,12 +7,11 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
   type Resource,
-  stringifyJson,
   volumeAttachments,
 } from '@csi-sidecars/runtime';
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { leaseNamespace } from '../names.ts';
-import type { AgedWindow } from '../network.ts';
+import type { AgedWindow, OldLists } from '../network.ts';
 import type { World } from '../world.ts';
 import { lostAnswers } from './faults.ts';
 import { kind, type Kinds } from './kind.ts';
@@ -36,18 +35,14 @@ export function podOf({ story }: World, program: string): string {
 }
 
 /** The lists of this moment, by plural. */
-export function listsOf(
-  { sim: { server } }: World,
-  kinds: readonly Resource[] = cached,
-): ReadonlyMap<string, Uint8Array> {
+export function listsOf({ sim: { server } }: World, kinds: readonly Resource[] = cached): OldLists {
   const resourceVersion = String(server.revision());
   return new Map(
     kinds.map((resource) => {
       const { group, version, kind: single, plural } = resource;
       const items = server.objects.list(resource);
       const apiVersion = group === '' ? version : `${group}/${version}`;
-      const list = { apiVersion, kind: `${single}List`, metadata: { resourceVersion }, items };
-      return [plural, Buffer.from(stringifyJson(list))];
+      return [plural, { apiVersion, kind: `${single}List`, metadata: { resourceVersion }, items }];
     }),
   );
 }

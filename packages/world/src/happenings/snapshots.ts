@@ -3,6 +3,7 @@
 import type { Dice } from '@csi-sidecars/runtime/testing';
 import { type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
 import type { ProgramName } from '../programs.ts';
+import type { OldLists } from '../network.ts';
 import type { World } from '../world.ts';
 import { lostAnswers } from './faults.ts';
 import { kind, type Kinds } from './kind.ts';
@@ -40,7 +41,7 @@ export const snapshotKinds: Kinds = {
       lagMs: dice.pick([2_000, 8_000, 20_000]),
     }),
     act: (world, { snapshot, claim, program, old, trouble, first, other, ms, lagMs }) => {
-      const start = (lists: ReadonlyMap<string, Uint8Array>): void =>
+      const start = (lists: OldLists): void =>
         startAgain(world, { program, lists, resource: old, lagMs, ms: 40_000, how: 'stop' });
       withBoundClaim(world, claim, () => {
         meet(world, 'CreateSnapshot', trouble);
