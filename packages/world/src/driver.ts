@@ -9,8 +9,7 @@ import {
   type DriverModel,
   type Settings,
 } from '@csi-sidecars/test-driver';
-import { createStepChecks } from './invariants/at-every-step.ts';
-import { type MoreChecks, withMoreChecks } from './invariants/more-steps.ts';
+import { createStepChecks, type StepChecks } from './invariants/steps/step-checks.ts';
 import { driverName, nodeIdOf, nodeName, plainDriverName, poolBytes } from './names.ts';
 import { leasesByMethod, type ProgramName, programsByMethod } from './programs.ts';
 import type { Shape } from './story.ts';
@@ -21,7 +20,7 @@ export interface DriverActor {
   readonly model: DriverModel;
   readonly process: ScheduledProcess;
   readonly info: DriverInfo;
-  readonly checks: MoreChecks;
+  readonly checks: StepChecks;
   /** The sidecars that it has. */
   readonly programs: readonly ProgramName[];
   readonly isUp: () => boolean;
@@ -91,12 +90,14 @@ function startDriver(deps: DriverDeps, { name, programs, capabilities }: Abiliti
     process,
     programs,
     info: driverInfoOf(model.settings),
-    checks: withMoreChecks(createStepChecks({ server, driver: model, driverName: name, isMounted, overwritten }), {
+    checks: createStepChecks({
       server,
       driver: model,
       driverName: name,
       nowMs: () => schedule.elapsedMs,
       lateUntilMs,
+      isMounted,
+      overwritten,
       programOf: programsByMethod,
       isOnNodes: shape.deployment === 'nodes' && shape.protection === 'always' && name === driverName,
       leaseOf: leasesByMethod(name),

@@ -58,6 +58,11 @@ export function startInstallation(deps: InstallationDeps): Installation {
     });
     // The controllers begin again with an empty memory, whether or not their process ends.
     channel.lost.addEventListener('abort', () => checks.afterDeath(process.name));
+    const callOf = (method: string, request: object) => ({
+      process: process.name,
+      method: shortName(method),
+      request: request as Readonly<Record<string, unknown>>,
+    });
     return linkChannel({
       process,
       driver: actor.process,
@@ -65,17 +70,17 @@ export function startInstallation(deps: InstallationDeps): Installation {
       delayMs: () => Math.floor(draw('call', calls++) * 8),
       onCall: (method, request) => {
         timeLine.note(process.name, () => `${shortName(method)} ${JSON.stringify({ ...request, secrets: undefined })}`);
-        checks.beforeCall(process.name, shortName(method), request);
+        checks.beforeCall(callOf(method, request));
         // It was on its way when its process died.
-        if (process.isDead) checks.afterCall(process.name, shortName(method), request);
+        if (process.isDead) checks.afterCall(callOf(method, request));
       },
       onAnswer: (method, request, outcome) => {
         timeLine.note(process.name, () => `${shortName(method)} -> ${outcome}`);
-        checks.answered({ process: process.name, method: shortName(method), request, code: outcome });
+        checks.answered({ ...callOf(method, request), code: outcome });
       },
       onEnd: (method, request, code) => {
-        checks.afterCall(process.name, shortName(method), request);
-        checks.heard({ process: process.name, method: shortName(method), request, code });
+        checks.afterCall(callOf(method, request));
+        checks.heard({ ...callOf(method, request), code });
       },
     });
   }

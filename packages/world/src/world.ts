@@ -125,7 +125,7 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
       seen = now;
       moments = moments.filter((isOver) => !isOver());
     },
-    breaches: () => drivers.flatMap(({ checks }) => checks.breaches),
+    breaches: () => drivers.flatMap(({ checks }) => checks.breaches()),
     record,
     mayLeak: more.mayLeak ?? shape.protection !== 'always',
   };

@@ -5,7 +5,7 @@
  */
 import { stringifyJson } from '@csi-sidecars/runtime';
 import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
-import { isWrite } from '../network.ts';
+import { isWrite } from '../../network.ts';
 
 export interface Pace {
   readonly before: (process: string, program: string, request: object) => void;

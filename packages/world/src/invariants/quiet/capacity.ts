@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { csiStorageCapacities, nodes, storageClasses } from '@csi-sidecars/runtime';
 import { parseQuantity } from '@csi-sidecars/volume';
-import { driverName, poolBytes, zoneKey } from '../names.ts';
-import type { World } from '../world.ts';
+import { driverName, poolBytes, zoneKey } from '../../names.ts';
+import type { World } from '../../world.ts';
 
 /** Each class has one object in each place, and it shows what is free. */
 export function unsettledCapacities({ sim, story, drivers: [main] }: World): readonly string[] {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import { persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
+import type { World } from '../../world.ts';
+import { isDeleting } from './lookups.ts';
+
+export function unsettledAttachments({ sim, drivers: [main] }: World): readonly string[] {
+  const { objects } = sim.server;
+  const found: string[] = [];
+  const attached = new Set(
+    main.model.volumes().flatMap(({ id, attachments }) => attachments.map(({ nodeId }) => `${id} on ${nodeId}`)),
+  );
+  for (const attachment of objects.list(volumeAttachments)) {
+    const { metadata, spec, status } = attachment;
+    const volume = objects.get(persistentVolumes, { name: spec.source.persistentVolumeName ?? '' });
+    const place = `${volume?.spec?.csi?.volumeHandle} on id-${spec.nodeName}`;
+    const isRefused = !isDeleting(attachment) && status?.attached !== true && status?.attachError !== undefined;
+    // Nothing attaches a volume that a person has deleted.
+    const isLost = volume === undefined || isDeleting(volume);
+    // With pods of one claim on two nodes, the second one gets the volume when the first one is gone.
+    const isElsewhere = objects
+      .list(volumeAttachments)
+      .some(
+        (other) =>
+          other.status?.attached === true &&
+          other.spec.source.persistentVolumeName === spec.source.persistentVolumeName,
+      );
+    if (isRefused && (isLost || isElsewhere)) {
+      attached.delete(place);
+      continue;
+    }
+    if (isDeleting(attachment)) found.push(`attachment ${metadata?.name} is still being deleted`);
+    else if (status?.attached !== true) found.push(`attachment ${metadata?.name} is not attached`);
+    if (!attached.delete(place)) found.push(`attachment ${metadata?.name} is not what the driver has`);
+    if (status?.attachError !== undefined) found.push(`attachment ${metadata?.name} still shows an error`);
+  }
+  for (const place of attached) found.push(`leak: ${place} has no VolumeAttachment`);
+  return found;
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * - `intent`: a snapshot is cut only once its content says so.
+ * - `protected`: the claim of a snapshot that is being cut cannot go.
+ * - `recorded`: a snapshot that had an object in the API has one until it is deleted.
+ * - `in-use`: no content is deleted that is to be retained.
+ */
+import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import {
+  snapshotAnnotations,
+  snapshotFinalizers,
+  volumeGroupSnapshotContents,
+  type VolumeSnapshotContent,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
+import { type Check, type Findings, open, ownContents, type Stage } from './stage.ts';
+
+const cuts: ReadonlySet<string> = new Set(['CreateSnapshot', 'CreateVolumeGroupSnapshot']);
+
+export function snapshotChecks(stage: Stage, { breach, retained, denied }: Findings): Check {
+  const { server, driver } = stage;
+  const { objects } = server;
+  const recorded = new Set<string>();
+  /** Names of snapshots with a call whose end is not known, and of those with another one after it. */
+  const asked = new Set<string>();
+  const repeated = new Set<string>();
+
+  function beforeSnapshot(name: unknown): void {
+    const content = ownContents(stage).find(({ spec }) => `snapshot-${spec?.volumeSnapshotRef?.uid}` === name);
+    const { annotations, labels } = content?.metadata ?? {};
+    // A writer with an old copy may have removed the annotation.
+    if ({ ...labels, ...annotations }[snapshotAnnotations.beingCreated] === undefined) {
+      breach('intent: CreateSnapshot without a content that says so');
+    }
+    if (content !== undefined) lookAtSource(content);
+  }
+
+  /** Until the snapshot is ready or is being deleted, its claim cannot go. */
+  function lookAtSource({ spec }: VolumeSnapshotContent): void {
+    const { namespace, name = '', uid } = spec?.volumeSnapshotRef ?? {};
+    const snapshot = objects.get(volumeSnapshots, { namespace, name });
+    const isWanted = snapshot?.metadata?.uid === uid && snapshot?.metadata?.deletionTimestamp === undefined;
+    if (!isWanted || snapshot?.status?.readyToUse === true) return;
+    const source = snapshot?.spec?.source?.persistentVolumeClaimName ?? '';
+    const claim = objects.get(persistentVolumeClaims, { namespace, name: source });
+    const isHeld = claim?.metadata?.finalizers?.includes(snapshotFinalizers.claim) === true;
+    if (!isHeld) breach(`protected: a snapshot is taken of claim ${source}, which may go`);
+  }
+
+  function isRecorded(name: string): boolean {
+    const id = [...driver.snapshots(), ...driver.groups()].find((each) => each.name === name)?.id;
+    const handles = [
+      ...objects.list(volumeSnapshotContents).map(({ status }) => status?.snapshotHandle),
+      ...objects.list(volumeGroupSnapshotContents).map(({ status }) => status?.volumeGroupSnapshotHandle),
+    ];
+    return id !== undefined && handles.includes(id);
+  }
+
+  function noteEnd(name: string, code: string): void {
+    // What was made is not recorded yet.
+    if (code === 'OK' || open.has(code)) return;
+    if (repeated.has(name) && !isRecorded(name)) denied.add(name);
+    asked.delete(name);
+    repeated.delete(name);
+  }
+
+  function lookAtRecords(): void {
+    const contents = ownContents(stage);
+    const known = new Set(contents.map(({ status }) => status?.snapshotHandle ?? ''));
+    for (const { id, name, phase } of driver.snapshots()) {
+      if (phase === 'ready' && recorded.has(id) && !known.has(id) && !retained.has(id)) {
+        breach(`recorded: snapshot ${name} has lost its content`);
+      }
+    }
+    for (const { spec, status } of contents) {
+      const { snapshotHandle: handle } = status ?? {};
+      if (handle === undefined) continue;
+      // The policy of its last moment counts.
+      const isRetained = spec?.deletionPolicy === 'Retain';
+      (isRetained ? retained : recorded).add(handle);
+      (isRetained ? recorded : retained).delete(handle);
+    }
+  }
+
+  function lookAtLastRequest(): void {
+    const { verb, resource, name = '', code, userAgent } = server.requests.at(-1) ?? {};
+    if (verb !== 'delete' || resource !== volumeSnapshotContents.plural || code !== 200) return;
+    const isKept = objects.get(volumeSnapshotContents, { name })?.spec?.deletionPolicy === 'Retain';
+    const isByProgram = userAgent?.startsWith('snapshot-controller') === true;
+    if (isKept && isByProgram) breach(`in-use: content ${name} is deleted, and is to be retained`);
+  }
+
+  return {
+    beforeCall({ method, request: { name } }) {
+      if (method === 'CreateSnapshot') beforeSnapshot(name);
+      if (cuts.has(method)) (asked.has(String(name)) ? repeated : asked).add(String(name));
+    },
+    heard({ method, request: { name }, code }) {
+      if (cuts.has(method)) noteEnd(String(name), code);
+    },
+    look() {
+      lookAtRecords();
+      lookAtLastRequest();
+    },
+  };
+}

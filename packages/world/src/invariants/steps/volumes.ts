@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * - `one-volume`: a claim has at most one volume in the driver; in node deployment no instance asks for the volume of a claim while another
+ *   one may have made it.
+ * - `recorded`: a volume that had an object in the API has one until it is deleted.
+ * - `in-use`: no volume is deleted that is attached, or whose object is bound or retained.
+ * - `gone`: DeleteVolume is not repeated for a PersistentVolume that is gone, by no process: its handle may be in use again.
+ */
+import { leases, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
+import { leaseNamespace } from '../../names.ts';
+import { type Check, type Findings, open, ownVolumes, podOf, type Stage, volumeOf } from './stage.ts';
+
+export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied }: Findings): Check {
+  const { server, driver, leaseOf, isOnNodes } = stage;
+  const { objects } = server;
+  const recorded = new Set<string>();
+  const deleted = new Set<string>();
+  const requested = new Map<string, Set<string>>();
+  /** Answers to CreateVolume since its claim is leaving, by the name of the volume. */
+  const leaving = new Map<string, number>();
+  /** Who may have made a volume, by its name. */
+  const makers = new Map<string, string>();
+  let term = '';
+
+  function beforeCreation(process: string, name: string): void {
+    requested.set(process, (requested.get(process) ?? new Set()).add(name));
+    const other = makers.get(name) ?? podOf(process);
+    makers.set(name, podOf(process));
+    if (!isOnNodes || other === podOf(process)) return;
+    breach(`one-volume: ${podOf(process)} asks for ${name}, which ${other} may have made`);
+  }
+
+  function beforeDeletion(handle: string): void {
+    const volume = volumeOf(stage, handle);
+    const phase = volume?.status?.phase ?? '';
+    if (volume !== undefined && phase !== 'Released') breach(`in-use: DeleteVolume of a volume that is ${phase}`);
+    if (volume !== undefined && volume.spec?.persistentVolumeReclaimPolicy !== 'Delete') {
+      breach('in-use: DeleteVolume of a volume that is retained');
+    }
+    const stored = driver.volumes().find(({ id }) => id === handle);
+    if ((stored?.attachments.length ?? 0) > 0) breach('in-use: DeleteVolume of a volume that is attached');
+    if (deleted.has(handle) && volume === undefined) breach('gone: DeleteVolume for a PersistentVolume that is gone');
+  }
+
+  /** P6 of the provisioner's page: the call of a claim that is leaving ends with a final code once three answers came. */
+  function noteAnswer(name: string, code: string): void {
+    const claim = objects.list(persistentVolumeClaims).find(({ metadata }) => name === `pvc-${metadata?.uid}`);
+    const answers = (leaving.get(name) ?? 0) + 1;
+    if (claim !== undefined && claim.metadata?.deletionTimestamp === undefined) return;
+    leaving.set(name, answers);
+    if (answers >= 3 && code !== 'OK' && !open.has(code)) denied.add(name);
+  }
+
+  function afterDeath(process: string): void {
+    for (const name of requested.get(process) ?? []) {
+      if (objects.get(persistentVolumes, { name }) === undefined) orphaned.add(name);
+    }
+  }
+
+  /** A leader whose term is over has lost its memory, also where its process goes on. */
+  function lookAtTerm(): void {
+    const name = leaseOf.get('CreateVolume') ?? '';
+    const { holderIdentity, acquireTime } = objects.get(leases, { namespace: leaseNamespace, name })?.spec ?? {};
+    const now = `${holderIdentity} ${acquireTime}`;
+    if (now === term) return;
+    const [leader] = term.split(' ');
+    for (const process of requested.keys()) if (podOf(process) === leader) afterDeath(process);
+    term = now;
+  }
+
+  function lookAtVolumes(): void {
+    const names = new Set<string>();
+    const held = ownVolumes(stage);
+    const known = new Set(held.map(({ spec }) => spec?.csi?.volumeHandle ?? ''));
+    for (const { id, name, phase } of driver.volumes()) {
+      if (phase !== 'ready') continue;
+      if (names.has(name)) breach(`one-volume: two volumes are named ${name}`);
+      names.add(name);
+      if (recorded.has(id) && !known.has(id) && !retained.has(id))
+        breach(`recorded: volume ${name} has lost its PersistentVolume`);
+    }
+    for (const { spec } of held) {
+      const isRetained = spec?.persistentVolumeReclaimPolicy === 'Retain';
+      (isRetained ? retained : recorded).add(spec?.csi?.volumeHandle ?? '');
+    }
+  }
+
+  return {
+    beforeCall({ process, method, request: { name, volume_id: handle } }) {
+      if (method === 'CreateVolume') beforeCreation(process, String(name));
+      if (method === 'DeleteVolume') beforeDeletion(String(handle));
+    },
+    answered({ method, request: { name, volume_id: handle }, code }) {
+      if (method === 'CreateVolume' && code === 'ResourceExhausted') makers.delete(String(name));
+      if (method === 'CreateVolume') noteAnswer(String(name), code);
+      if (method === 'DeleteVolume' && code === 'OK') deleted.add(String(handle));
+    },
+    afterDeath,
+    look() {
+      lookAtVolumes();
+      lookAtTerm();
+    },
+  };
+}
