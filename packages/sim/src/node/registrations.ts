@@ -2,6 +2,8 @@
 /**
  * The drivers registered on a node, and their representation in the API: entries of the CSINode, the node id annotation and the
  * topology labels of the Node. Topology labels stay when a driver is unregistered, as with kubelet.
+ *
+ * One change at a time, like kubelet's plugin manager: a driver is registered again only after it has been unregistered, however slow that is.
  */
 import { csiNodes, isAlreadyExists, nodes, type ApiClient } from '@csi-sidecars/runtime';
 import { csiNodeId } from '../annotations.ts';
@@ -25,6 +27,13 @@ export interface RegistrationDeps {
 
 export function createRegistrations({ client, nodeName, changed }: RegistrationDeps): Registrations {
   const drivers = new Map<string, NodeDriver>();
+  let last: Promise<unknown> = Promise.resolve();
+
+  function inTurn(change: () => Promise<void>): Promise<void> {
+    const turn = last.then(change);
+    last = turn.catch(() => undefined);
+    return turn;
+  }
 
   async function ensureCsiNode(signal: AbortSignal): Promise<void> {
     const { metadata } = await client.get(nodes, { name: nodeName }, { signal });
@@ -57,26 +66,30 @@ export function createRegistrations({ client, nodeName, changed }: RegistrationD
     await annotate({}, signal);
   }
 
+  async function add(driver: NodeDriver, signal: AbortSignal): Promise<void> {
+    await ensureCsiNode(signal);
+    // The node id of an entry is immutable, so the old entry is removed first.
+    await remove(driver.name, signal);
+    drivers.set(driver.name, driver);
+    await annotate(driver.topology, signal);
+    await patchCsiNode(entryOf(driver), signal);
+    changed();
+  }
+
+  async function renew(name: string, signal: AbortSignal): Promise<void> {
+    const known = drivers.get(name);
+    if (known?.channel === undefined) return;
+    const driver = await introduce(name, known.channel, signal);
+    if (driver.maxVolumes === known.maxVolumes) return;
+    drivers.set(name, driver);
+    await patchCsiNode(entryOf(driver), signal);
+  }
+
   return {
     get: (name) => drivers.get(name),
-    async add(driver, signal) {
-      await ensureCsiNode(signal);
-      // The node id of an entry is immutable, so the old entry is removed first.
-      await remove(driver.name, signal);
-      drivers.set(driver.name, driver);
-      await annotate(driver.topology, signal);
-      await patchCsiNode(entryOf(driver), signal);
-      changed();
-    },
-    remove,
-    async renew(name, signal) {
-      const known = drivers.get(name);
-      if (known?.channel === undefined) return;
-      const driver = await introduce(name, known.channel, signal);
-      if (driver.maxVolumes === known.maxVolumes) return;
-      drivers.set(name, driver);
-      await patchCsiNode(entryOf(driver), signal);
-    },
+    add: (driver, signal) => inTurn(() => add(driver, signal)),
+    remove: (name, signal) => inTurn(() => remove(name, signal)),
+    renew: (name, signal) => inTurn(() => renew(name, signal)),
   };
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What coincides with a call that is under way: a refusal, a leader that stands still, a process that starts with a server that is behind. */
-import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import { type PersistentVolumeClaim, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import type { Args } from '../story.ts';
+import type { World } from '../world.ts';
 import { namespace, nodeName } from '../names.ts';
 import { adminKinds } from './admins.ts';
 import { kind, type Kinds } from './kind.ts';
@@ -149,11 +150,10 @@ export const growthKinds: Kinds = {
       world.users.post(() => {
         const pod = callerOf(world, 'CreateVolume')?.name.split('#')[0] ?? '';
         const node = Number(/-on-(\d+)$/.exec(pod)?.[1] ?? -1);
-        const ref = { namespace, name: `claim-${claim}` };
-        const { finalizers = [] } = world.sim.server.objects.get(persistentVolumeClaims, ref)?.metadata ?? {};
-        // The story has one storage for all nodes, so that no volume may be made twice.
-        const isKept = finalizers.some((each) => each.startsWith('provisioning-protection'));
-        if (node < 0 || !isKept || world.network.isOver()) return;
+        const own = world.sim.server.objects.get(persistentVolumeClaims, { namespace, name: `claim-${claim}` });
+        // The story has one storage for all nodes, so that no volume may be made twice: neither this one, nor that of another claim of the node.
+        const areKept = own !== undefined && [own, ...askedFor(world, pod)].every(isKept);
+        if (node < 0 || !areKept || world.network.isOver()) return;
         const container = world.installation.containers.find(({ name }) => name === pod);
         container?.scaleTo(0);
         world.users.post(() => container?.scaleTo(1), ms);
@@ -164,3 +164,15 @@ export const growthKinds: Kinds = {
     },
   }),
 };
+
+const isKept = ({ metadata }: PersistentVolumeClaim): boolean =>
+  metadata?.finalizers?.some((each) => each.startsWith('provisioning-protection')) === true;
+
+/** Claims without a volume for which a process of the pod has called the driver. */
+function askedFor({ drivers: [main], sim }: World, pod: string): readonly PersistentVolumeClaim[] {
+  const calls = main.model.calls.filter(({ peer }) => peer.startsWith(`${pod}#`));
+  const names = new Set(calls.map(({ request }) => ('name' in request ? request.name : undefined)));
+  return sim.server.objects
+    .list(persistentVolumeClaims)
+    .filter(({ metadata, spec }) => (spec?.volumeName ?? '') === '' && names.has(`pvc-${metadata?.uid}`));
+}
