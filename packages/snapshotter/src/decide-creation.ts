@@ -39,8 +39,8 @@ export function decideCreation<T extends ContentTypes>(run: Creation<T>): Conten
   if (created !== 'unasked') return decideCreated(run, created);
   if (isWithdrawn(content, kind.annotations)) return conclude(rows.withdrawn, done);
   // Before anything that may prevent the next call: if the other half is lost too, nothing shows that the last call is open.
-  if (isMarked(content, kind.annotations) && isToBeRestored(run)) {
-    return { row: rows.mark, kind: 'restoreMark', content };
+  if (isMarked(content, kind.annotations) && state.marked === 'untried' && isToBeRestored(run)) {
+    return { row: rows.mark, kind: 'mark', content };
   }
   if (plan.kind === 'error') return failCreation(run, rows.noRequest, plan.message);
   const { reference } = plan.value;

@@ -72,7 +72,7 @@ describe('a write', () => {
     },
     {
       learns: 'restored',
-      action: { row: 'C12', kind: 'restoreMark', content: aContent({ deleting: 'asked' }) },
+      action: { row: 'C15', kind: 'restoreMark', content: aContent({ deleting: 'asked' }) },
       changes: { metadata: expect.objectContaining(intent) },
     },
     {
@@ -135,7 +135,7 @@ describe('a write', () => {
       given: 'a content that is to be deleted',
       action: { row: 'C12', kind: 'mark', content: aContent({ deleting: 'asked' }) },
     },
-    { given: 'an intent that is there', action: { row: 'C12', kind: 'restoreMark', content: marked } },
+    { given: 'an intent that is there', action: { row: 'C15', kind: 'restoreMark', content: marked } },
     { given: 'a content that is ready', action: { row: 'C12', kind: 'mark', content: aContent({ status: full }) } },
     {
       given: 'a content that is ready',
@@ -144,7 +144,7 @@ describe('a write', () => {
     {
       given: 'an intent that a person withdrew',
       action: {
-        row: 'C12',
+        row: 'C15',
         kind: 'restoreMark',
         content: aContent({ deleting: 'asked', labels: { [Object.keys(beingCreated)[0]!]: 'withdrawn' } }),
       },

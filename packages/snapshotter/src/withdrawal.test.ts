@@ -3,6 +3,7 @@
  * Upstream's snapshot-controller writes all annotations of a content from its copy. A copy from before the intent removes the intent, as often
  * as it is written. Only a person sets the value `withdrawn`.
  */
+import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aClass, aContent, aGroupClass, aGroupContent, asked, groupIntent, intent } from '../testing/builders.ts';
 import { aSnapshotter, type Fixture, forbidden } from '../testing/snapshotter-fixture.ts';
@@ -124,6 +125,25 @@ describe.each(kinds)('the intent of $what', (kind) => {
     await s.clock.advance(1_000);
     expect(current(s)?.metadata).not.toHaveProperty('annotations');
     expect(current(s)?.metadata).not.toHaveProperty('labels');
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#147] given a cache that shows half an intent, which another process has withdrawn since, when the content is to be deleted, then it goes without a call', async () => {
+    const s = await aSnapshotter({ seed: [aClass(), aGroupClass()] });
+    let isWithdrawn = false;
+    const withdrawsBefore: FaultRule['when'] = ({ verb, resource }) => {
+      if (isWithdrawn || verb !== 'patch' || resource !== `${kind.resource}s`) return false;
+      isWithdrawn = true;
+      change(
+        s,
+        ({ metadata: { labels: _label, ...metadata } = {}, ...content }) => ({ ...content, metadata }) as never,
+      );
+      return false;
+    };
+    s.faults.push({ when: withdrawsBefore, fault: forbidden });
+    s.server.seed(asked(labelled(mark, 'yes')(kind.seed()) as never));
+    await s.clock.advance(100_000);
+    expect([isWithdrawn, current(s), s.calls()]).toEqual([true, undefined, []]);
     await s.stop();
   });
 

@@ -353,13 +353,13 @@ describe('creation', () => {
       id: '[csi-snapshotter#C12]',
       given: 'the label of the intent alone, and no class',
       state: { content: deletable({ status: {}, labels: beingCreated }), class: undefined },
-      then: { row: 'C12', kind: 'restoreMark', content: deletable({ status: {}, labels: beingCreated }) },
+      then: { row: 'C12', kind: 'mark', content: deletable({ status: {}, labels: beingCreated }) },
     },
     {
       id: '[csi-snapshotter#C12]',
       given: 'the annotation of the intent alone',
       state: { content: aContent({ annotations: beingCreated }) },
-      then: { row: 'C12', kind: 'restoreMark', content: aContent({ annotations: beingCreated }) },
+      then: { row: 'C12', kind: 'mark', content: aContent({ annotations: beingCreated }) },
     },
     {
       id: '[csi-snapshotter#C12]',
@@ -367,7 +367,7 @@ describe('creation', () => {
       state: { content: aContent({ annotations: beingCreated, ...withdrawnByPerson }) },
       then: {
         row: 'C12',
-        kind: 'restoreMark',
+        kind: 'mark',
         content: aContent({ annotations: beingCreated, ...withdrawnByPerson }),
       },
     },

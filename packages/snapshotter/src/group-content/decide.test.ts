@@ -240,7 +240,7 @@ describe('creation', () => {
       state: { content: deletable({ status: {}, labels: groupBeingCreated }), class: undefined },
       then: {
         row: 'G11',
-        kind: 'restoreMark',
+        kind: 'mark',
         content: deletable({ status: {}, labels: groupBeingCreated }),
       },
     },
