@@ -22,6 +22,8 @@ export async function dispatch({ driver, faults, journal }: DispatchDeps, incomi
     seq = await journal.begin(incoming); // no line, no effect
     const { method, nodeId } = incoming;
     await faults.strike('before', incoming);
+    // Whatever kept it waiting: nothing is begun for a connection that is closed.
+    if (incoming.isGone?.() === true) throw new Interruption('drop');
     const request = incoming.request as DecodedRequestOf<Method>;
     const underLock = (): Promise<void> => faults.strike('during', incoming);
     const response = await handle(driver, { method, request }, { nodeId, underLock });

@@ -8,6 +8,8 @@ export interface IncomingCall {
   readonly request: object;
   readonly peer: string;
   readonly nodeId: string;
+  /** True once its connection is closed. */
+  readonly isGone?: () => boolean;
 }
 
 export type Outcome =

@@ -56,7 +56,8 @@ export function modelChannel(server: ModelServer, options: ChannelOptions = {}):
     const unavailable = (): CsiError => new CsiError({ code: 'Unavailable', method, detail: 'connection lost' });
     if (current === undefined) throw unavailable();
     const codec = codecOf(method);
-    const incoming = { method, request: codec.requestDeserialize(codec.requestSerialize(request)), peer, nodeId };
+    const decoded = codec.requestDeserialize(codec.requestSerialize(request));
+    const incoming = { method, request: decoded, peer, nodeId, isGone: () => current.signal.aborted };
     const outcome = await waitFor(server.serve(incoming), [
       afterDeadline(server.clock, method, limits),
       onAbort(limits.signal, () => new CsiError({ code: 'Canceled', method, detail: 'context canceled' })),

@@ -104,6 +104,17 @@ describe('a crash', () => {
     expect(await codeOf(channel.call(create, newVolume('a'), { timeoutMs: 1000 }))).toBe('Unavailable');
   });
 
+  it('given a call that waits before it begins, when its caller closes the connection, then it has no effect', async () => {
+    const { model, clock } = bench();
+    const [one, other] = [model.channel(), model.channel()];
+    model.faults.add({ method: 'CreateVolume', at: 'before', times: 2, action: { kind: 'delay', ms: 1_000 } });
+    const closed = codeOf(one.call(create, newVolume('a'), { timeoutMs: 5000 }));
+    const open = codeOf(other.call(create, newVolume('b'), { timeoutMs: 5000 }));
+    one.close();
+    await clock.advance(2_000);
+    expect([await closed, await open, model.volumes().map(({ name }) => name)]).toEqual(['Unavailable', 'OK', ['b']]);
+  });
+
   it('given a dropped connection, when another caller has its own, then only the affected caller loses its connection', async () => {
     const { model } = bench();
     const [one, other] = [model.channel(), model.channel()];

@@ -6,10 +6,10 @@ import {
   volumeAttributesClasses,
 } from '@csi-sidecars/runtime';
 import type { ObjectAccess } from '@csi-sidecars/runtime/testing';
-import { parseQuantity, snapshotFinalizers, volumeSnapshots } from '@csi-sidecars/volume';
+import { snapshotFinalizers, volumeSnapshots } from '@csi-sidecars/volume';
 import { namespace } from '../../names.ts';
 import type { World } from '../../world.ts';
-import { hasEvent, isDeleting, isSource, podsOf } from './lookups.ts';
+import { bytesOf, hasEvent, isDeleting, isSource, podsOf } from './lookups.ts';
 
 export function unsettledClaims(world: World): readonly string[] {
   const { objects } = world.sim.server;
@@ -120,8 +120,4 @@ function unsettledSize(world: World, { metadata, spec, status }: PersistentVolum
     found.push(`claim ${metadata?.name} has the class ${current}, and its volume has not`);
   }
   return found;
-}
-
-function bytesOf(size: string | undefined): bigint {
-  return (parseQuantity(size ?? '0')?.nanos ?? -1n) / 1_000_000_000n;
 }
