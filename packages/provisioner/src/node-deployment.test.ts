@@ -509,6 +509,29 @@ describe('a claim whose outcome is open', () => {
     expect([p.driver.volumes().length, p.server.objects.list(persistentVolumes).length]).toEqual([1, 1]);
   });
 
+  it('[provisioner#P11,C32] given another node is selected during the call of a claim with the finalizer, then that finalizer stays until the claim is bound', async () => {
+    const [p] = await threeInstances({ seed: [late], settings: { provisioningProtection: 'always' } });
+    p.driver.faults.add({ ...slow, action: { kind: 'delay', ms: 5_000 } });
+    p.server.seed(aClaim({ node: 'n1' }));
+    await p.clock.advance(1_000);
+    p.changeClaim((claim) => ({
+      ...claim,
+      metadata: {
+        ...claim.metadata,
+        annotations: { ...claim.metadata?.annotations, [annotations.selectedNode]: 'n2' },
+      },
+    }));
+    await p.clock.advance(60_000);
+    expect([counted(p, 'CreateVolume'), nodeOf(p.volume()), p.claim()?.metadata?.finalizers]).toEqual([
+      1,
+      'n1',
+      [finalizer],
+    ]);
+    playController(p);
+    await p.settle();
+    expect([counted(p, 'CreateVolume'), p.claim()?.metadata?.finalizers ?? []]).toEqual([1, []]);
+  });
+
   it('[provisioner#P13] given a finalizer that a central deployment left, then the instance of the selected node settles it; without a node it is released after the bound', async () => {
     const left: ClaimFacts = { protection: 'on', deleting: 'yes' };
     const own = await instance('n1', { seed: [late, aClaim({ ...left, node: 'n1' })] });

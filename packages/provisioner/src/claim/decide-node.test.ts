@@ -336,6 +336,13 @@ const rows: readonly Case[] = [
     next: 'createVolume',
   },
   {
+    row: 'C10',
+    given: 'this run has put the finalizer on, and a volume of another node is recorded',
+    facts: { ...elsewhere, ...announced, protecting: 'done' },
+    claim: { node: 'n1', protection: 'on' },
+    next: 'settle',
+  },
+  {
     row: 'C22',
     given: 'a pinned request, live without the finalizer, a volume of another node is recorded',
     facts: { ...elsewhere, ...announced, remembers: 'pinned' },

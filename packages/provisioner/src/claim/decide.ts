@@ -211,6 +211,8 @@ function firstCall(s: ClaimState, context: ClaimContext, { plan, content }: Plan
       return fail(s, context, { row: 'C36', message: messages.unprotectable(context.driver.name), answer: 'open' });
     }
   }
+  // The finalizer is new, so no call of this instance is open.
+  if (s.volume.kind === 'elsewhere' && !wasOutstanding && !isOpen) return finishSettled(s, stop('C10'));
   const request = toRequest(s, { plan, content });
   const isConfirmed = s.dataSource.kind === 'source' && s.dataSource.isConfirmed;
   const pinned = { plan, request, isConfirmed };

@@ -14,14 +14,14 @@ import {
 } from '@csi-sidecars/runtime';
 import { classNameOf } from '../metadata.ts';
 import type { Watched } from '../watched.ts';
-import { uidOf } from './claim.ts';
+import { chosenNodeOf, uidOf } from './claim.ts';
 import { isOutstanding } from './conclusions.ts';
 import { decide } from './decide.ts';
 import { deletionOf } from './deletion.ts';
 import { logEnd } from './log-lines.ts';
 import { observe } from './observe.ts';
 import { performers } from './perform.ts';
-import type { ClaimDeps, ClaimLoop } from './state.ts';
+import type { ClaimDeps, ClaimLoop, ClaimState } from './state.ts';
 import { instanceAnnotation } from '../names.ts';
 import { settlerOf } from './protection.ts';
 import { isWorkedOn } from './worked-on.ts';
@@ -85,9 +85,11 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
       }
       return state;
     },
-    // After a call the deletion is older, so it is observed again.
-    observeAgain: (_caches, _uid, { claim, deletion }) =>
-      deletion === undefined ? {} : { deletion: deletionOf(clock, claim, deletion) },
+    // After a call the deletion is older, and another node may be selected, so both are observed again.
+    observeAgain: ({ claims }, uid, { claim, deletion }) =>
+      deletion === undefined
+        ? reselected(deps, claim, claims.byIndex('uid', uid)[0])
+        : { deletion: deletionOf(clock, claim, deletion) },
     decide: (state) => decide(state, deps),
     perform: performers(deps),
     onConclude: (run) => conclude(deps, run),
@@ -98,6 +100,17 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
       return { PVC: `${claim?.metadata?.namespace ?? ''}/${claim?.metadata?.name ?? ''}` };
     },
   });
+}
+
+/** In node deployment. One that is deleted meanwhile is seen by the next run. */
+function reselected(
+  { settings }: ClaimDeps,
+  claim: PersistentVolumeClaim,
+  latest: PersistentVolumeClaim | undefined,
+): Partial<ClaimState> {
+  if (settings.node === undefined || latest === undefined || latest.metadata?.deletionTimestamp !== undefined)
+    return {};
+  return chosenNodeOf(latest) === chosenNodeOf(claim) ? {} : { claim: latest };
 }
 
 function conclude(deps: ClaimDeps, { state, conclusion, durationMs, logger, caches }: ConcludedRun<ClaimLoop>): void {
