@@ -509,7 +509,7 @@ describe('a claim whose outcome is open', () => {
     expect([p.driver.volumes().length, p.server.objects.list(persistentVolumes).length]).toEqual([1, 1]);
   });
 
-  it('[provisioner#P11,C32] given another node is selected during the call of a claim with the finalizer, then that finalizer stays until the claim is bound', async () => {
+  it('[provisioner#P11] given another node is selected during the call of a claim with the finalizer, then that finalizer stays until the claim is bound', async () => {
     const [p] = await threeInstances({ seed: [late], settings: { provisioningProtection: 'always' } });
     p.driver.faults.add({ ...slow, action: { kind: 'delay', ms: 5_000 } });
     p.server.seed(aClaim({ node: 'n1' }));
