@@ -12,7 +12,7 @@ export interface ClaimReleases {
   /** This process gave the claim our finalizer. So the cache shows every snapshot that relies on it, because it shows own writes at once. */
   give(claimUid: string): void;
   hasGiven(claimUid: string): boolean;
-  /** It has lost the finalizer. */
+  /** It has lost the finalizer, or is gone. */
   take(claimUid: string): void;
   /**
    * The snapshot is being deleted, and does not keep its claim from now on. Of snapshots that are deleted together, the last one that

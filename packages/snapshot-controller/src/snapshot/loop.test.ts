@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Which changes of other objects wake the snapshot loop, seen from the rows that it decides. */
-import { createController, noMetrics, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
+import {
+  createController,
+  type KubeObject,
+  noMetrics,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '@csi-sidecars/runtime';
 import { createProcess, createTestCluster, there } from '@csi-sidecars/test-driver/testing';
 import {
   snapshotFinalizers as finalizers,
@@ -12,6 +18,7 @@ import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing'
 import { describe, expect, it } from 'vitest';
 import {
   aClaim,
+  aClass,
   aContent,
   aGroup,
   aGroupContent,
@@ -42,7 +49,47 @@ const isReady = [
 const controlled = (options: FixtureOptions): Promise<ObservedFixture> =>
   aControllerOf('snapshot-controller-snapshot', options);
 
+/** A loop whose notes about claims can be read. */
+async function noting(...seed: readonly KubeObject[]) {
+  const cluster = createTestCluster({
+    serviceAccount: 'kube-system:snapshot-controller',
+    rules: clusterRules,
+    driver: {},
+  });
+  cluster.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
+  for (const object of seed) cluster.server.seed(object);
+  const process = createProcess(cluster, { name: 'snapshot-controller', interrupt: undefined });
+  const { ports } = process;
+  const [settings, releases, left] = [someSettings(), createClaimReleases(), new Array<string>()];
+  const context = {
+    settings,
+    events: { record: () => undefined, flush: () => Promise.resolve() },
+    operations: createOperations(ports.metrics, ports.clock),
+    releases: {
+      ...releases,
+      leave: (uid: string) => {
+        releases.leave(uid);
+        left.push(uid);
+      },
+    },
+    claimTurns: createClaimTurns(),
+  };
+  const controller = createController({ ...ports, metrics: noMetrics }, [snapshotLoop(context, watchedBy(settings))]);
+  const it = await process.run(controller);
+  await it.settle();
+  return { it, releases, left };
+}
+
 describe('a claim', () => {
+  it('given this process has protected it, when a person takes the finalizer off and it goes, then nothing is kept of it', async () => {
+    const { it, releases } = await noting(aSnapshot(), aClaim(), aVolume(), aClass());
+    expect(releases.hasGiven('uid-of-data')).toBe(true);
+    it.server.objects.remove(persistentVolumeClaims, claimRef);
+    await it.settle();
+    expect(releases.hasGiven('uid-of-data')).toBe(false);
+    await it.stop();
+  });
+
   it('given a claim whose labels change, then its snapshot is not looked at', async () => {
     const it = await controlled({ with: waiting });
     await it.change(persistentVolumeClaims, claimRef, (claim) => ({
@@ -247,33 +294,7 @@ describe('a snapshot that is gone', () => {
   });
 
   it('given it had left its claim, then nothing is kept of it', async () => {
-    const cluster = createTestCluster({
-      serviceAccount: 'kube-system:snapshot-controller',
-      rules: clusterRules,
-      driver: {},
-    });
-    cluster.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
-    for (const object of [aSnapshot({ metadata: { ...prepared, ...deleting } }), aClaim()]) cluster.server.seed(object);
-    const process = createProcess(cluster, { name: 'snapshot-controller', interrupt: undefined });
-    const { ports } = process;
-    const [settings, releases, left] = [someSettings(), createClaimReleases(), new Array<string>()];
-    const context = {
-      settings,
-      events: { record: () => undefined, flush: () => Promise.resolve() },
-      operations: createOperations(ports.metrics, ports.clock),
-      releases: {
-        ...releases,
-        leave: (uid: string) => {
-          releases.leave(uid);
-          left.push(uid);
-        },
-      },
-      claimTurns: createClaimTurns(),
-    };
-    const it = await process.run(
-      createController({ ...ports, metrics: noMetrics }, [snapshotLoop(context, watchedBy(settings))]),
-    );
-    await it.settle();
+    const { it, releases, left } = await noting(aSnapshot({ metadata: { ...prepared, ...deleting } }), aClaim());
     expect(it.server.objects.get(volumeSnapshots, { namespace: 'team', name: 'snap' })).toBeUndefined();
     expect(left).toEqual(['uid-of-snap']);
     expect(releases.hasLeft('uid-of-snap')).toBe(false);

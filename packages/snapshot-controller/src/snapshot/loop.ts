@@ -49,7 +49,10 @@ export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
       contents: (change) =>
         referringTo(change, { referenceOf: ({ spec }) => spec?.volumeSnapshotRef, mark: singleMark }),
       classes: (change, { snapshots }) => ofClass(change, snapshots),
-      claims: wokenByClaim,
+      claims: (change, caches) => {
+        if (change.current === undefined) context.releases.take(change.previous?.metadata?.uid ?? '');
+        return wokenByClaim(change, caches);
+      },
       volumes: wokenByVolume,
       groups: ({ previous, current }, { snapshots }) =>
         previous === undefined || current === undefined
