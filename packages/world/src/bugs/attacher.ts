@@ -87,4 +87,16 @@ export const attacher: readonly Bug[] = [
       },
     ],
   },
+  {
+    name: 'attacher-writes-error-after-detach',
+    history: 'found by a story: 178ac20c',
+    effect: 'After a forced publish and a detach in one run, an error is written onto the detached attachment.',
+    edits: [
+      {
+        file: 'packages/attacher/src/attach/write-attachment.ts',
+        find: "if (isDetached && state.unpublished === 'done') return true;",
+        replace: '',
+      },
+    ],
+  },
 ];

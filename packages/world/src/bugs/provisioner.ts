@@ -214,4 +214,35 @@ export const provisioner: readonly Bug[] = [
       },
     ],
   },
+  {
+    name: 'provisioner-misses-late-selection',
+    history: 'found by a story: P11',
+    effect:
+      'Node deployment: the finalizer goes although another node was selected during the call, whose instance then calls as well.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/claim/loop.ts',
+        find: 'return chosenNodeOf(latest) === chosenNodeOf(claim) ? {} : { claim: latest };',
+        replace: 'return {};',
+      },
+      {
+        file: 'packages/provisioner/src/claim/decide.ts',
+        find: "if (s.volume.kind === 'elsewhere' && !wasOutstanding && !isOpen) return finishSettled(s, stop('C10'));",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'provisioner-sweeps-nothing-after-outage',
+    history: 'found by a story: 430a77f0',
+    effect:
+      'A process that starts while the API server is away never releases the snapshots that an earlier one protected.',
+    edits: [
+      {
+        file: 'packages/provisioner/src/source-protection/sweeps-snapshots.ts',
+        find: "if (served === 'absent') {",
+        replace: "if (served !== 'served') {",
+      },
+    ],
+  },
 ];

@@ -166,14 +166,14 @@ export const runtime: readonly Bug[] = [
     ],
   },
   {
-    name: 'combined-writes-after-lost-lease',
-    history: 'made up after the invariants: the fence of csi-sidecars',
-    effect: 'A controller of csi-sidecars that has lost its Lease finishes its writes.',
+    name: 'runtime-writes-after-lost-lease',
+    history: 'found by a story: 7443d4b0',
+    effect: 'A leader that has stood still for longer than its lease finishes the writes that it was about to make.',
     edits: [
       {
-        file: 'packages/all-in-one/src/all/sidecar-run.ts',
-        find: 'if (!(stop.reason instanceof OrderlyStop)) for (const fence of fences) fence.close();',
-        replace: 'void fences;',
+        file: 'packages/runtime/src/program/with-caches.ts',
+        find: 'fenced(deps.client, () => gate.held)',
+        replace: 'fenced(deps.client, () => true)',
       },
     ],
   },

@@ -93,4 +93,16 @@ export const snapshotter: readonly Bug[] = [
       },
     ],
   },
+  {
+    name: 'snapshotter-restores-withdrawn-intent',
+    history: 'found by a story: csi-snapshotter#147',
+    effect: 'Half an intent of an old list is written again although it was withdrawn, and a second snapshot is cut.',
+    edits: [
+      {
+        file: 'packages/snapshotter/src/decide-creation.ts',
+        find: "    return { row: rows.mark, kind: 'mark', content };\n  }",
+        replace: "    return { row: rows.mark, kind: 'restoreMark', content };\n  }",
+      },
+    ],
+  },
 ];
