@@ -54,7 +54,9 @@ async function explore(): Promise<void> {
 
 function play(task: Task): Promise<{ readonly played: number; readonly found: number }> {
   return new Promise((resolve, reject) => {
-    const worker = fork(join(import.meta.dirname, 'play.ts'), [JSON.stringify(task)]);
+    const worker = fork(join(import.meta.dirname, 'play.ts'), [JSON.stringify(task)], {
+      execArgv: ['--max-semi-space-size=32'],
+    });
     let found = 0;
     let played: number | undefined;
     worker.on('message', (report: Report) => {

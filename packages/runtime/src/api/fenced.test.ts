@@ -53,3 +53,16 @@ it('given a write that the server puts off, when the client may send no more bef
   await clock.advance(5_000);
   expect([await write, sent()]).toEqual([refused, ['DELETE']]);
 });
+
+it.each([
+  { outer: true, inner: true, sent: ['DELETE'] },
+  { outer: false, inner: true, sent: [] },
+  { outer: true, inner: false, sent: [] },
+])('given a fence within a fence, outer open: $outer, inner open: $inner, then $sent is sent', async (row) => {
+  const { client, state, sent } = setUp({ body: volume });
+  state.maySend = row.inner;
+  await fenced(client, () => row.outer)
+    .delete(persistentVolumes, { name: 'a' })
+    .catch(() => undefined);
+  expect(sent()).toEqual(row.sent);
+});

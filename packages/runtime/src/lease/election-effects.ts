@@ -34,6 +34,9 @@ export class LeadershipLost extends Error {
   override readonly name = 'LeadershipLost';
 }
 
+/** Shared: an abort without a reason makes an error with a stack each time. */
+const ended = new Error('the request or watch of the election has ended');
+
 export function createElectionEffects(deps: EffectDeps): ElectionEffects {
   const { config, put, report, work, stopped } = deps;
   const leading = new AbortController();
@@ -74,10 +77,10 @@ export function createElectionEffects(deps: EffectDeps): ElectionEffects {
           void send(effect);
           return;
         case 'cancel':
-          call.abort();
+          call.abort(ended);
           return;
         case 'watch':
-          watch.abort();
+          watch.abort(ended);
           if (effect.to !== 'closed') openWatch();
           return;
         case 'startWork':
@@ -91,8 +94,8 @@ export function createElectionEffects(deps: EffectDeps): ElectionEffects {
       }
     },
     [Symbol.dispose]: () => {
-      call.abort();
-      watch.abort();
+      call.abort(ended);
+      watch.abort(ended);
     },
   };
 }

@@ -56,6 +56,9 @@ export interface LeaderElector {
 /** Upstream's DefaultHealthCheckTimeout: the time after the end of its lease at which a leader becomes unhealthy. */
 const healthToleranceMs = 20_000;
 
+/** Shared, as an abort without a reason makes an error with a stack each time. */
+const woken = new Error('the election goes on');
+
 /** Throws when the durations contradict each other or the identity is empty. */
 export function createLeaderElector(deps: LeaderElectionDeps, options: LeaderElectionOptions): LeaderElector {
   const { clock, random } = deps;
@@ -98,7 +101,7 @@ export function createLeaderElector(deps: LeaderElectionDeps, options: LeaderEle
         for (const effect of next.effects) effects.perform(effect);
         if (state.kind === 'ended') break;
         gate.refresh();
-        waking.abort();
+        waking.abort(woken);
         const { wakeAtMs = Infinity } = state;
         wakeAfter(wakeAtMs === Infinity ? config.leaseDurationMs : wakeAtMs - clock.monotonicMs());
         const input = await inbox.take();
@@ -108,7 +111,7 @@ export function createLeaderElector(deps: LeaderElectionDeps, options: LeaderEle
       }
     } finally {
       signal.removeEventListener('abort', stop);
-      waking.abort();
+      waking.abort(woken);
     }
     if (effects.failure !== undefined && state.result !== 'lost') throw effects.failure.error;
     return state.result;

@@ -16,7 +16,22 @@ export interface Route {
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
 
+const parsed = new Map<string, Route>();
+const mostParsed = 1_000;
+
+/** Programs ask for the same paths again and again. */
 export function parseRoute(method: string, pathAndQuery: string): Route {
+  const key = `${method} ${pathAndQuery}`;
+  let route = parsed.get(key);
+  if (route === undefined) {
+    route = parse(method, pathAndQuery);
+    if (parsed.size === mostParsed) parsed.clear();
+    parsed.set(key, route);
+  }
+  return route;
+}
+
+function parse(method: string, pathAndQuery: string): Route {
   const url = new URL(pathAndQuery, 'http://server');
   const query = url.searchParams;
   const segments = url.pathname
