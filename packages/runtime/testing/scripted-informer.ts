@@ -3,8 +3,13 @@
 import type { PersistentVolume } from '../src/api/objects.ts';
 import { persistentVolumes } from '../src/api/resource.ts';
 import type { Random } from '../src/clock/random.ts';
-import { createInformer, type InformerDeps, type InformerOptions } from '../src/informer/create-informer.ts';
-import type { Handler, Informer } from '../src/informer/informer.ts';
+import {
+  createInformer,
+  type InformerDeps,
+  type InformerOptions,
+  type RefreshableInformer,
+} from '../src/informer/create-informer.ts';
+import type { Handler } from '../src/informer/informer.ts';
 import { FakeClock, settle } from './fake-clock.ts';
 import { type RecordingLogger, recordingLogger } from './recording-logger.ts';
 import { type RecordingMetrics, recordingMetrics } from './recording-metrics.ts';
@@ -15,7 +20,7 @@ export interface ScriptedInformer {
   readonly clock: FakeClock;
   readonly logger: RecordingLogger;
   readonly metrics: RecordingMetrics;
-  readonly informer: Informer<PersistentVolume>;
+  readonly informer: RefreshableInformer<PersistentVolume>;
   /** `add pv-1@7 initial`, `add pv-1@7`, `update pv-1@7->8`, `delete pv-1@9`, `tombstone pv-1@7`. */
   readonly calls: readonly string[];
   /** Starts it and lets everything settle. */

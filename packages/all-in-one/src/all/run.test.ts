@@ -9,6 +9,7 @@ import {
   type Lease,
   leases,
   persistentVolumeClaims,
+  type PersistentVolume,
   persistentVolumes,
   runTogether,
   type Transport,
@@ -23,6 +24,7 @@ import {
   allCapabilities,
   attaching,
   capabilities,
+  driverName,
   four,
   growing,
   healthy,
@@ -346,6 +348,50 @@ describe('leases', () => {
     expect([holders(program), done(program)]).toEqual([['attacher', 'provisioner'], ['attacher']]);
     await eventually(program, () => done(program).includes('provisioner'), 30);
     expect(leaseOf(program, 'provisioner')?.spec?.holderIdentity).toBe('pod-1');
+  });
+
+  it('[all-in-one#27] given a watch that has been silent since before the lease, then a volume that the other holder has deleted is not deleted again', async () => {
+    const foreign: Lease = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { namespace: 'ns', name: leaseNames.provisioner },
+      spec: { holderIdentity: 'csi-provisioner-0', leaseDurationSeconds: 15 },
+    };
+    const [, volume] = growing() as [never, PersistentVolume];
+    const released: PersistentVolume = {
+      ...volume,
+      metadata: {
+        name: 'released',
+        uid: 'uid-released',
+        annotations: { 'pv.kubernetes.io/provisioned-by': driverName },
+        finalizers: ['external-provisioner.volume.kubernetes.io/finalizer'],
+      },
+      spec: { ...volume.spec, persistentVolumeReclaimPolicy: 'Delete' },
+      status: { phase: 'Released' },
+    };
+    let isSilent = false;
+    async function* untilSilent(body: AsyncIterable<Uint8Array>) {
+      const wasOpened = !isSilent;
+      for await (const chunk of body) if (!isSilent || !wasOpened) yield chunk;
+    }
+    const intercept =
+      (transport: Transport): Transport =>
+      async (request) => {
+        const answer = await transport(request);
+        return request.path.includes('watch=') ? { ...answer, body: untilSilent(answer.body) } : answer;
+      };
+    await using program = await runCombined({
+      intercept,
+      handlers: { '/csi.v1.Controller/DeleteVolume': () => ({}) },
+      args: ['--controllers=provisioner,attacher', ...elected],
+      seed: [foreign, storageClass, waitingClaim(), ...attaching(), ...growing(), released],
+    });
+    await eventually(program, () => done(program).includes('attacher'), 5);
+    isSilent = true;
+    program.host.server.objects.remove(persistentVolumes, { name: 'released' });
+    await eventually(program, () => done(program).includes('provisioner'), 30);
+    await pass(program, 5);
+    expect(program.calls()).not.toContain('DeleteVolume');
   });
 
   it('[all-in-one#20] given a second process with the same identity, then the controller stops, says so, and does not fight for the lease', async () => {

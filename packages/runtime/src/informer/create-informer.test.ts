@@ -12,9 +12,11 @@ import {
   syncedStream,
 } from '../../testing/index.ts';
 import { usedHeap } from '../../testing/used-heap.ts';
+import { ApiError } from '../api/errors.ts';
 import { persistentVolumes } from '../api/resource.ts';
 
 const minute = 60_000;
+const busy = { status: 429, reason: 'TooManyRequests', message: 'busy' };
 const many = (count: number) => Array.from({ length: count }, (_, n) => aVolume(`x-${n}`, '1'));
 
 /** Synced with 600 objects. From then on the event loop does not turn before `release`. */
@@ -141,5 +143,101 @@ describe('the life of an informer', () => {
     await clock.advance(0);
     expect(usedHeap() - before).toBeLessThan(2_000_000);
     await stop();
+  });
+});
+
+describe('an informer that is refreshed', () => {
+  it('[runtime#224] given a watch that shows nothing, then the collection is listed again, and handlers hear of the differences', async () => {
+    const { api, calls, informer, metrics, signal, start, stop } = scriptedInformer();
+    const silent = syncedStream('10', aVolume('a', '5'), aVolume('b', '6'), aVolume('c', '7'));
+    const list = new ScriptedBody().event('ADDED', aVolume('b', '6')).event('ADDED', aVolume('c', '12'));
+    api.answers(silent, list);
+    await start();
+    const before = calls.length;
+    informer.refresh();
+    const synced: boolean[] = [];
+    void informer.whenSynced(signal).then((is) => synced.push(is));
+    await settle();
+    expect([api.summaries, silent.closed]).toEqual([['stream rv=', 'stream rv='], true]);
+    // Others read what is there meanwhile.
+    expect([informer.hasSynced, synced, informer.lister.size]).toEqual([false, [], 3]);
+    list.event('ADDED', aVolume('d', '13')).bookmark('20', 'end').event('MODIFIED', aVolume('d', '21'));
+    await settle();
+    expect([informer.hasSynced, synced]).toEqual([true, [true]]);
+    expect(calls.slice(before)).toEqual(['tombstone a@5', 'update c@7->12', 'add d@13', 'update d@13->21']);
+    expect(metrics.value('reflector_replaces_total', { name: 'persistentvolumes', selector: '' })).toBe(2);
+    await stop();
+    expect(list.closed).toBe(true);
+  });
+
+  it('[runtime#224] given a server that does not stream lists and a watch that has to wait, then the list is asked for at once, without a version', async () => {
+    const { api, clock, informer, start, stop } = scriptedInformer({ streaming: 'off' });
+    const later = new ApiError({ ...busy, details: { retryAfterSeconds: 300 } });
+    api.answers(listPage([], { resourceVersion: '10' }), later, listPage([], { resourceVersion: '20' }));
+    await start();
+    informer.refresh();
+    await settle();
+    expect(informer.hasSynced).toBe(true);
+    await clock.advance(60_000);
+    expect(api.summaries).toEqual(['list rv=0 limit=500', 'watch rv=10', 'list rv= limit=500', 'watch rv=20']);
+    await stop();
+  });
+
+  it('given one that does not run yet, then its first list is current, and the only one', async () => {
+    const { api, informer, start, stop } = scriptedInformer({ streaming: 'off' });
+    api.answers(listPage([], { resourceVersion: '10' }));
+    informer.refresh();
+    await start();
+    expect([informer.hasSynced, api.summaries]).toEqual([true, ['list rv= limit=500', 'watch rv=10']]);
+    await stop();
+  });
+
+  it('given half of a list, then nothing of it is shown, and a list that was asked for before the last refresh is not waited for', async () => {
+    const { api, calls, informer, start, stop } = scriptedInformer();
+    const half = new ScriptedBody().event('ADDED', aVolume('gone', '5'));
+    const list = syncedStream('20', aVolume('a', '15'));
+    api.answers(syncedStream('10'), half, list);
+    await start();
+    // Several that come before the list is asked for share it.
+    informer.refresh();
+    informer.refresh();
+    await settle();
+    expect([api.summaries.length, half.taken]).toEqual([2, 1]);
+    informer.refresh();
+    half.bookmark('12', 'end');
+    await settle();
+    expect([api.summaries.length, half.closed, informer.hasSynced]).toEqual([3, true, true]);
+    expect(calls).toEqual(['add a@15']);
+    await stop();
+  });
+
+  it('given a list that is being put in, then it is put in, and the informer has synced with the next one only', async () => {
+    const { api, calls, clock, informer, start, stop } = scriptedInformer();
+    const next = new ScriptedBody();
+    api.answers(syncedStream('10', ...many(600)), next);
+    const turn = Promise.withResolvers<void>();
+    informer.addHandler({ add: () => void (clock.yieldToLoop = () => turn.promise) });
+    await start();
+    expect(calls).toHaveLength(500);
+    informer.refresh();
+    turn.resolve();
+    await settle();
+    expect([calls.length, informer.hasSynced, api.summaries.length]).toEqual([600, false, 2]);
+    next.bookmark('20', 'end');
+    await settle();
+    expect([calls.length, informer.hasSynced]).toEqual([1_200, true]);
+    await stop();
+  });
+
+  it('given a stop before the list is in, then it has not synced, and nothing is left', async () => {
+    const { api, clock, informer, start, stop } = scriptedInformer();
+    const list = new ScriptedBody();
+    api.answers(syncedStream('10'), list);
+    await start();
+    informer.refresh();
+    await settle();
+    const synced = informer.whenSynced(new AbortController().signal);
+    await stop();
+    expect([await synced, list.closed, api.requests.length, clock.pending]).toEqual([false, true, 2, 0]);
   });
 });

@@ -10,7 +10,7 @@ import type { ApiClient, Selection } from '../api/client.ts';
 import type { KubeObject } from '../api/objects.ts';
 import type { Resource } from '../api/resource.ts';
 import type { Clock } from '../clock/clock.ts';
-import { linkSignals } from '../clock/deadline.ts';
+import { type LinkedSignal, linkSignals } from '../clock/deadline.ts';
 import type { Random } from '../clock/random.ts';
 import type { Logger } from '../log/logger.ts';
 import { type Metrics, noMetrics } from '../metrics/metrics.ts';
@@ -64,12 +64,27 @@ export interface InformerOptions<T extends KubeObject> extends Selection {
 
 const defaultMaxFrameBytes = 16 * 2 ** 20;
 
-export function createInformer<T extends KubeObject>(deps: InformerDeps, options: InformerOptions<T>): Informer<T> {
+export interface RefreshableInformer<T extends KubeObject> extends Informer<T> {
+  /**
+   * Lists the collection again as `firstList: 'current'` does, whatever the watch does or waits for. Handlers hear of the differences. Until
+   * a list that was asked for after the call is in, the informer counts as not synced. Before `run` it makes the first list a current one.
+   */
+  refresh(): void;
+}
+
+export function createInformer<T extends KubeObject>(
+  deps: InformerDeps,
+  options: InformerOptions<T>,
+): RefreshableInformer<T> {
   const { clock } = deps;
   const { resource, namespace = '', indexers = {}, resyncMs = 0, content: wanted = 'full' } = options;
   const name = nameOf(options);
   const logger = deps.logger.with({ reflector: name });
   let running: AbortSignal | undefined;
+  /** Ends the reflector that runs; the next one lists. */
+  let reflecting: LinkedSignal | undefined;
+  /** A list that is asked for after the last refresh is not in yet. */
+  let isOutdated = false;
 
   const metrics = informerMetrics(deps.metrics ?? noMetrics)({
     name,
@@ -82,8 +97,9 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
   const doubts = createDoubts();
   const prepare = createPrepare({ resource, transform: options.transform, objects: deps.objects ?? 'plain' });
   const distributor = createDistributor<T>(logger, metrics);
-  const gate = createSyncGate(() => content.hasSynced() && !distributor.someoneCatchesUp());
+  const gate = createSyncGate(() => hasSynced() && !distributor.someoneCatchesUp());
   const hasStopped = (): boolean => running?.aborted === true;
+  const hasSynced = (): boolean => content.hasSynced() && !isOutdated;
   const isIn = ({ metadata }: T): boolean => namespace === '' || namespace === metadata?.namespace;
   const content = createContent<T>(
     {
@@ -121,7 +137,7 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
 
   const register = (subscriber: Subscriber<T>): HandlerRegistration => ({
     get hasSynced() {
-      return content.hasSynced() && subscriber.phase === 'live';
+      return hasSynced() && subscriber.phase === 'live';
     },
     remove() {
       distributor.remove(subscriber);
@@ -132,25 +148,42 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
 
   const reflect = async (signal: AbortSignal): Promise<void> => {
     const target = { resource, selection: options, content: wanted };
-    const sink: Sink = { ...content, setConnection: (connection) => resync.setConnection(connection) };
-    await runReflector(
-      { ...deps, logger, metrics },
-      {
-        target,
-        sink,
-        streaming: deps.streaming ?? 'preferred',
-        pageSize: options.pageSize,
-        firstList: options.firstList,
-        maxFrameBytes: options.maxFrameBytes ?? defaultMaxFrameBytes,
-      },
-      signal,
-    );
+    while (!signal.aborted) {
+      const linked = linkSignals([signal]);
+      reflecting = linked;
+      const sink: Sink = {
+        ...content,
+        async replace(resourceVersion) {
+          await content.replace(resourceVersion);
+          if (linked.signal.aborted) return;
+          isOutdated = false;
+          gate.recheck();
+        },
+        setConnection: (connection) => resync.setConnection(connection),
+      };
+      await runReflector(
+        { ...deps, logger, metrics },
+        {
+          target,
+          sink,
+          streaming: deps.streaming ?? 'preferred',
+          pageSize: options.pageSize,
+          firstList: isOutdated ? 'current' : options.firstList,
+          maxFrameBytes: options.maxFrameBytes ?? defaultMaxFrameBytes,
+        },
+        linked.signal,
+      );
+    }
   };
 
   return {
     lister,
     get hasSynced() {
-      return content.hasSynced();
+      return hasSynced();
+    },
+    refresh() {
+      isOutdated = true;
+      reflecting?.abort(new Error(`informer ${name} lists again`));
     },
     addHandler(handler, { resyncMs: requestedMs } = {}) {
       if (hasStopped()) throw new Error('handler was not added to the informer: it has stopped already');

@@ -8,6 +8,7 @@ import {
   ScriptedCollection,
   seededRandom,
   settle,
+  syncedStream,
   until,
 } from '../../../testing/index.ts';
 import { createApiClient } from '../../api/create-client.ts';
@@ -229,31 +230,62 @@ describe('several readers of one kind', () => {
   });
 });
 
-it.each([
-  { given: 'the first of two readers', announced: ['current', undefined], isOld: false },
-  { given: 'the second of two readers', announced: [undefined, 'current'], isOld: false },
-  { given: 'the first of two that read the same', announced: ['current', 'the first again'], isOld: false },
-  { given: 'the second of two that read the same', announced: [undefined, 'the first again, current'], isOld: false },
-  { given: 'no reader', announced: [undefined, undefined], isOld: true },
-] as const)(
-  '[runtime#68a] given $given wants a current first list, then the only list is of version 0: $isOld',
-  async (row) => {
-    const { hub, server } = setUp({ streaming: 'off' });
-    const others = [ofDriver('d', 'capacity'), labelled];
-    const options = row.announced.map((firstList, place) => {
-      const of = firstList?.startsWith('the first again') === true ? others[0] : others[place];
-      return { ...of, ...(firstList?.endsWith('current') === true && { firstList: 'current' }) };
-    });
-    hub.announce(options as never);
-    const one = hub.factoryFor('one');
-    const informer = one.informer(ofDriver('d', 'capacity'));
-    void one.start(new AbortController().signal);
-    await until(() => informer.hasSynced);
-    const lists = server.requests.filter(({ verb }) => verb === 'list').map(({ path }) => path);
-    expect(lists.map((path) => path.includes('resourceVersion=0'))).toEqual([row.isOld]);
-    await one.shutdown();
-  },
-);
+describe('readers that want a current first list', () => {
+  const current = { ...labelled, firstList: 'current' } as const;
+  const cached = ofDriver('d', 'capacity');
+  const listed = ({ server }: ReturnType<typeof setUp>) =>
+    server.requests
+      .filter(({ verb }) => verb === 'list')
+      .map(({ path }) => (path.includes('resourceVersion=0') ? 'cached' : 'current'));
+
+  it.each([
+    { given: 'one that wants it', order: [current], kind: 'current' },
+    { given: 'one that does not, while the other stands by', order: [cached], kind: 'cached' },
+    { given: 'one that does not and one that does', order: [cached, current], kind: 'current' },
+    { given: 'one that does and one that does not', order: [current, cached], kind: 'current' },
+  ])('[runtime#68a] given $given begin in one turn, then there is one list, which is $kind', async (row) => {
+    const set = setUp({ streaming: 'off' });
+    set.hub.announce([cached, current] as never);
+    const factories = row.order.map((_, place) => set.hub.factoryFor(`reader ${place}`));
+    const informers = row.order.map((options, place) => factories[place]!.informer(options));
+    for (const factory of factories) void factory.start(new AbortController().signal);
+    await until(() => informers.every(({ hasSynced }) => hasSynced));
+    expect(listed(set)).toEqual([row.kind]);
+    await Promise.all(factories.map((factory) => factory.shutdown()));
+  });
+
+  it('[runtime#224] given a watch that has been silent, when one begins, then it waits for a list that is asked for now, and the others go on', async () => {
+    const clock = new FakeClock();
+    const api = new ScriptedCollection(clock);
+    const hub = createInformerHub({ client: api, clock, random: seededRandom(1), logger: silentLogger });
+    const gone = aVolume('gone', 'd', { mine: 'yes' });
+    const list = new ScriptedBody();
+    api.answers(syncedStream('10', gone), list);
+    hub.announce([cached, current] as never);
+    const [one, two] = [hub.factoryFor('one'), hub.factoryFor('two')];
+    const first = one.informer(cached);
+    const calls = recorded(first);
+    const { signal } = new AbortController();
+    void one.start(signal);
+    await until(() => first.hasSynced);
+    const late = two.informer(current);
+    void two.start(signal);
+    let synced: readonly boolean[] = [];
+    void Promise.all([late.whenSynced(signal), two.waitForSync(signal)]).then((both) => (synced = both));
+    await settle();
+    expect([api.summaries.length, synced, first.lister.size]).toEqual([2, [], 1]);
+    list.event('ADDED', aVolume('new', 'd')).bookmark('20', 'end');
+    await settle();
+    expect([synced, late.lister.size]).toEqual([[true, true], 0]);
+    expect(calls).toEqual(['add gone initial', 'delete gone inferred', 'add new']);
+    // It was for the beginning of that term.
+    void two.start(signal);
+    await settle();
+    expect(api.summaries).toHaveLength(2);
+    await Promise.all([one.shutdown(), two.shutdown()]);
+    expect(list.closed).toBe(true);
+  });
+});
 
 describe('resyncs', () => {
   const minute = 60_000;

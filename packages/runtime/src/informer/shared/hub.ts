@@ -6,9 +6,18 @@
  * An informer begins with the first controller that runs and reads it, and ends with the last one; then its content is dropped. What
  * any controller will read is announced before, because an informer cannot keep more than it was made for: a reader that was not
  * announced, or came after its informer had begun, gets a second one. A reader whose index function throws fails alone.
+ *
+ * The watch of an informer that runs may have been silent for minutes when another controller begins. Where that controller asks for a
+ * current first list, the informer lists again.
  */
 import type { KubeObject } from '../../api/objects.ts';
-import { createInformer, type InformerDeps, type InformerOptions } from '../create-informer.ts';
+import type { Clock } from '../../clock/clock.ts';
+import {
+  createInformer,
+  type InformerDeps,
+  type InformerOptions,
+  type RefreshableInformer,
+} from '../create-informer.ts';
 import type { InformerFactory } from '../factory.ts';
 import type { Informer } from '../informer.ts';
 import type { Transform } from '../transform.ts';
@@ -31,12 +40,11 @@ interface Collection {
 interface Reader {
   readonly transform: Transform<KubeObject> | undefined;
   resyncMs: number;
-  firstList: InformerOptions<KubeObject>['firstList'];
 }
 
 /** A running informer, or one that will be started. */
 interface Shared {
-  readonly informer: Informer<KubeObject>;
+  readonly informer: RefreshableInformer<KubeObject>;
   /** The places of the transforms in the union. */
   readonly places: ReadonlyMap<string, number>;
   readonly lifetime: AbortController;
@@ -57,14 +65,11 @@ export function createInformerHub(deps: InformerDeps): InformerHub {
   };
 
   const announce = (options: InformerOptions<KubeObject>): Collection => {
-    const { transform, resyncMs = 0, firstList } = options;
+    const { transform, resyncMs = 0 } = options;
     const collection = collectionOf(options);
     const known = collection.readers.get(readerId(options));
-    if (known === undefined) collection.readers.set(readerId(options), { transform, resyncMs, firstList });
-    else {
-      known.resyncMs = shortest([known.resyncMs, resyncMs]);
-      if (firstList === 'current') known.firstList = firstList;
-    }
+    if (known === undefined) collection.readers.set(readerId(options), { transform, resyncMs });
+    else known.resyncMs = shortest([known.resyncMs, resyncMs]);
     return collection;
   };
 
@@ -87,12 +92,10 @@ export function createInformerHub(deps: InformerDeps): InformerHub {
     const transform =
       readers.length === 1 ? only?.[1].transform : unionOf(readers.map(([, reader]) => reader.transform));
     const resyncMs = shortest(readers.map(([, reader]) => reader.resyncMs));
-    const firstList = readers.some(([, reader]) => reader.firstList === 'current') ? 'current' : 'cached';
     return {
       informer: createInformer(deps, {
         ...collection,
         resyncMs,
-        firstList,
         ...(transform === undefined ? {} : { transform }),
       }),
       places: new Map(readers.map(([id], place) => [id, place])),
@@ -107,7 +110,7 @@ export function createInformerHub(deps: InformerDeps): InformerHub {
     announce: (all) => {
       for (const options of all) announce(options);
     },
-    factoryFor: (owner) => createFactory(owner, (options) => sharedFor(options, owner)),
+    factoryFor: (owner) => createFactory(owner, deps.clock, (options) => sharedFor(options, owner)),
   };
 }
 
@@ -116,9 +119,14 @@ interface Used {
   readonly from: Collection;
 }
 
-function createFactory(owner: string, sharedFor: (options: InformerOptions<KubeObject>) => Used): InformerFactory {
+function createFactory(
+  owner: string,
+  clock: Clock,
+  sharedFor: (options: InformerOptions<KubeObject>) => Used,
+): InformerFactory {
   const views = new Map<string, View<KubeObject>>();
   const used = new Map<Shared, Collection>();
+  const toRefresh = new Set<Shared>();
   const defect = Promise.withResolvers<never>();
   // `start` of the factory rejects with it; before that nothing can fail.
   defect.promise.catch(() => undefined);
@@ -137,7 +145,8 @@ function createFactory(owner: string, sharedFor: (options: InformerOptions<KubeO
     const place = shared.places.get(readerId(options)) ?? 0;
     const isKept =
       shared.places.size === 1 ? () => true : (object: KubeObject) => (keepersOf(object) & (1 << place)) !== 0;
-    const { indexers, resyncMs } = options;
+    const { indexers, resyncMs, firstList } = options;
+    if (firstList === 'current') toRefresh.add(shared);
     return createView(shared.informer, {
       owner,
       isKept,
@@ -152,6 +161,8 @@ function createFactory(owner: string, sharedFor: (options: InformerOptions<KubeO
 
   const run = async (shared: Shared, from: Collection): Promise<void> => {
     try {
+      // Those that begin in the same turn share the first list, also if one of them wants a current one.
+      await clock.yieldToLoop();
       await shared.informer.run(shared.lifetime.signal);
     } finally {
       // Whatever reads it next gets another one.
@@ -171,6 +182,8 @@ function createFactory(owner: string, sharedFor: (options: InformerOptions<KubeO
     },
     async start() {
       refuseAfterEnd();
+      for (const { informer } of toRefresh) informer.refresh();
+      toRefresh.clear();
       const running = [...used].map(([shared, from]) => (shared.running ??= run(shared, from)));
       await Promise.race([Promise.all(running), defect.promise]);
     },
