@@ -8,8 +8,8 @@ import {
   type Loop,
   type Metrics,
 } from '@csi-sidecars/runtime';
+import { groupKind, singleKind } from './content/kinds.ts';
 import { contentLoop } from './content/loop.ts';
-import { groupContentLoop } from './group-content/loop.ts';
 import { groupSnapshotLoop } from './group-snapshot/loop.ts';
 import { createOperations } from './operations.ts';
 import type { SnapshotControllerSettings } from './settings.ts';
@@ -39,11 +39,15 @@ function loopsOf(
   const watched = watchedBy(settings);
   const operations = createOperations(operationMetrics, clock);
   const shared = { settings, events, operations };
+  const { snapshots, contents, groups, groupContents } = watched;
   return [
     snapshotLoop({ ...shared, releases: createClaimReleases(), claimTurns: createClaimTurns() }, watched),
-    contentLoop(shared, watched.contents),
-    ...(watched.groupContents === undefined
+    contentLoop(shared, singleKind, { contents, owners: snapshots }),
+    ...(groups === undefined || groupContents === undefined
       ? []
-      : [groupSnapshotLoop(shared, watched), groupContentLoop(shared, watched.groupContents)]),
+      : [
+          groupSnapshotLoop(shared, watched),
+          contentLoop(shared, groupKind, { contents: groupContents, owners: groups }),
+        ]),
   ];
 }

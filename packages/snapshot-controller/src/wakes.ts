@@ -36,8 +36,8 @@ export function referringTo<C extends ContentLike>(
 }
 
 /**
- * A writer with an old copy can take the mark off a content that waits for its deletion, and only the run of its snapshot puts it back.
- * This program adds the mark and the finalizer and never removes them, so that its own writes lose nothing.
+ * A writer with an old copy can take the mark off a content that waits for its deletion. While its snapshot exists, only the run of that
+ * puts it back. This program adds the mark and the finalizer and never removes them, so that its own writes lose nothing.
  */
 function hasLost({ annotation, finalizer }: ContentMark, previous: KubeObject, current: KubeObject): boolean {
   const hasAnnotation = ({ metadata }: KubeObject): boolean => metadata?.annotations?.[annotation] !== undefined;

@@ -8,7 +8,7 @@ interface AnyAction {
   readonly kind: string;
 }
 
-const cacheNames = ['snapshots', 'contents', 'claims', 'volumes', 'groups', 'groupContents'];
+const cacheNames = ['snapshots', 'contents', 'claims', 'volumes', 'groups', 'groupContents', 'owners'];
 
 function emptyCaches(remember: (object: KubeObject) => void): object {
   const cache = { get: () => undefined, byIndex: () => [], remember, doubt: () => undefined };

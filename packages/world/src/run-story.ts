@@ -128,6 +128,7 @@ async function cleanUp(world: World): Promise<readonly string[]> {
     await schedule.advanceTo(schedule.elapsedMs + lookEveryMs, world.look);
     deleteRetained(world);
     labelContents(world);
+    annotateContents(world);
     giveUp(world);
     if (world.story.shape.damage) detachForgotten(world);
     const left = [...leftObjects(world), ...leftInDrivers(world)];
@@ -154,7 +155,10 @@ function deleteRetained(world: World): void {
     return spec?.persistentVolumeReclaimPolicy === 'Retain' && status?.phase === 'Released';
   });
   if (world.sim.server.objects.list(volumeSnapshots).length > 0) return;
-  deleteAll(world, volumeSnapshotContents, ({ spec }: VolumeSnapshotContent) => spec?.deletionPolicy === 'Retain');
+  // Damage may take a snapshot without its content, which an administrator then deletes whatever its policy is.
+  const isMeant = ({ spec }: VolumeSnapshotContent): boolean =>
+    world.story.shape.damage || spec?.deletionPolicy === 'Retain';
+  deleteAll(world, volumeSnapshotContents, isMeant);
 }
 
 /**
@@ -206,6 +210,23 @@ function labelContents({ sim, client, story }: World): void {
       if (metadata?.labels?.[managedByLabel] !== undefined) continue;
       const body = { metadata: { labels: { [managedByLabel]: nodeName(0) } } };
       void tried(client.patch({ resource, ref: { name: metadata?.name ?? '' } }, { type: 'merge', body }));
+    }
+  }
+}
+
+/** An administrator does what the event of a content says that is deleted after its snapshot or group. */
+function annotateContents({ sim, client }: World): void {
+  const { objects } = sim.server;
+  for (const resource of contentKinds) {
+    for (const { metadata } of objects.list(resource)) {
+      const said = objects.list(events).find(({ involvedObject, reason }) => {
+        return involvedObject.uid === metadata?.uid && reason === 'ContentDeletePending';
+      });
+      const [, annotation, value] = /kubectl annotate \S+ \S+ ([^=]+)=(\w+);/.exec(said?.message ?? '') ?? [];
+      if (annotation === undefined) continue;
+      const target = { resource, ref: { name: metadata?.name ?? '' } };
+      const body = { metadata: { annotations: { [annotation]: value } } };
+      void tried(client.patch(target, { type: 'merge', body }));
     }
   }
 }

@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { aContent, aSnapshot } from '../../testing/builders.ts';
 import { aController, forbidden } from '../../testing/controller-fixture.ts';
 import { learnedInSilence, performed } from '../../testing/single-step.ts';
+import { singleKind } from './kinds.ts';
 import { performers } from './perform.ts';
 
 const name = 'snapcontent-uid-of-snap';
@@ -124,7 +125,7 @@ it.each([
 
 it('given a content that changed since it was cached, when its finalizer is added, then it is read again, written, and remembered', async () => {
   const stored = { object: bare, cache: 'outdated' } as const;
-  const { learned, requests, remembered } = await performed(performers(), stored, (content) => ({
+  const { learned, requests, remembered } = await performed(performers(singleKind), stored, (content) => ({
     row: 'C5',
     kind: 'protect',
     content,
@@ -137,5 +138,8 @@ it('given a content that changed since it was cached, when its finalizer is adde
 
 it('given an API server that is silent, when the process must stop while the finalizer is added, then the request is cancelled', async () => {
   const action = { row: 'C5', kind: 'protect', content: bare };
-  expect(await learnedInSilence(performers(), action)).toEqual({ requests: 1, learned: { protected: 'aborted' } });
+  expect(await learnedInSilence(performers(singleKind), action)).toEqual({
+    requests: 1,
+    learned: { protected: 'aborted' },
+  });
 });

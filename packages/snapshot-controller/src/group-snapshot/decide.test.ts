@@ -14,7 +14,7 @@ import {
 } from '../../testing/group-states.ts';
 import { deleting, failed } from '../../testing/snapshot-states.ts';
 import { decide as decideContent } from '../content/decide.ts';
-import { decide as decideGroupContent } from '../group-content/decide.ts';
+import { groupKind, singleKind } from '../content/kinds.ts';
 import { decide } from './decide.ts';
 import type { Member } from './members.ts';
 import type { GroupState } from './state.ts';
@@ -356,6 +356,7 @@ describe('rows X1 to X9', () => {
 describe('rows of contents', () => {
   const none = { metadata: { finalizers: [] } };
   const withoutUid = { spec: { volumeSnapshotRef: { name: 'snap', namespace: 'team' } } };
+  const justObserved = { isOwned: false, protected: 'untried', ownerAsked: 'unasked', marked: 'untried' } as const;
   const groupWithoutUid = { spec: { volumeGroupSnapshotRef: { name: 'group', namespace: 'team' } } };
 
   it.each([
@@ -365,7 +366,7 @@ describe('rows of contents', () => {
     { id: '[snapshot-controller#C4]', given: 'a finalizer', content: aContent(), then: 'done' },
     { id: '[snapshot-controller#C5]', given: 'no finalizer', content: aContent(none), then: 'protect' },
   ])('$id given $given, then $then', ({ id, content, then }) => {
-    const action = decideContent({ content, protected: 'untried' });
+    const action = decideContent({ ...justObserved, content }, singleKind);
     expect(
       `[snapshot-controller#${action.row}] ${action.kind === 'conclude' ? action.outcome.kind : action.kind}`,
     ).toBe(`${id} ${then}`);
@@ -383,7 +384,7 @@ describe('rows of contents', () => {
     { id: '[snapshot-controller#K4]', given: 'a finalizer', content: aGroupContent(), then: 'done' },
     { id: '[snapshot-controller#K5]', given: 'no finalizer', content: aGroupContent(none), then: 'protect' },
   ])('$id given $given, then $then', ({ id, content, then }) => {
-    const action = decideGroupContent({ content, protected: 'untried' });
+    const action = decideContent({ ...justObserved, content }, groupKind);
     expect(
       `[snapshot-controller#${action.row}] ${action.kind === 'conclude' ? action.outcome.kind : action.kind}`,
     ).toBe(`${id} ${then}`);

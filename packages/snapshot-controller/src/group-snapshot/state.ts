@@ -3,7 +3,7 @@
  * The VolumeGroupSnapshot loop: binds a group to its content, makes that content and the members if the group is dynamic, keeps the
  * status of the group, and deletes. Rows G1 to G18 and X1 to X9 of the page.
  *
- * Not here: what a member does once it exists (`snapshot/`), finalizers of contents that others made (`group-content/`).
+ * Not here: what a member does once it exists (`snapshot/`), finalizers of contents that others made (`content/`).
  */
 import type {
   Answer,

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { aGroup, aGroupContent } from '../../testing/builders.ts';
 import { aController } from '../../testing/controller-fixture.ts';
 import { learnedInSilence, performed } from '../../testing/single-step.ts';
+import { groupKind } from './kinds.ts';
 import { performers } from './perform.ts';
 
 const bare = aGroupContent({ metadata: { finalizers: ['a.io/b'] } });
@@ -25,7 +26,7 @@ it.each([
 
 it('given a content that changed since it was cached, when its finalizer is added, then it is read again, written, and remembered', async () => {
   const stored = { object: bare, cache: 'outdated' } as const;
-  const { learned, requests, remembered } = await performed(performers(), stored, (content) => ({
+  const { learned, requests, remembered } = await performed(performers(groupKind), stored, (content) => ({
     row: 'K5',
     kind: 'protect',
     content,
@@ -38,5 +39,8 @@ it('given a content that changed since it was cached, when its finalizer is adde
 
 it('given an API server that is silent, when the process must stop while the finalizer is added, then the request is cancelled', async () => {
   const action = { row: 'K5', kind: 'protect', content: bare };
-  expect(await learnedInSilence(performers(), action)).toEqual({ requests: 1, learned: { protected: 'aborted' } });
+  expect(await learnedInSilence(performers(groupKind), action)).toEqual({
+    requests: 1,
+    learned: { protected: 'aborted' },
+  });
 });
