@@ -16,6 +16,7 @@ import {
   createSnapshot,
   createSnapshotCalls,
   createSnapshotClass,
+  importSnapshot,
   deleteSnapshot,
   deleteSnapshotCalls,
   readyToSnapshot,
@@ -121,21 +122,7 @@ export const snapshotBasics: readonly Scenario[] = [
       await ctx.api.delete(volumeSnapshotContents, { name: old });
       await untilGone(ctx, volumeSnapshotContents, old);
 
-      const name = ctx.nameOf('imported');
-      await ctx.create(volumeSnapshotContents, {
-        apiVersion: 'snapshot.storage.k8s.io/v1',
-        kind: 'VolumeSnapshotContent',
-        metadata: { name },
-        spec: {
-          driver: ctx.driverName,
-          deletionPolicy: 'Delete',
-          source: { snapshotHandle },
-          volumeSnapshotRef: { namespace: ctx.namespace, name: 'second' },
-        },
-      });
-      await createSnapshot(ctx, { name: 'second', source: { volumeSnapshotContentName: name } });
-
-      const { snapshot, content } = await untilReady(ctx, 'second');
+      const { snapshot, content } = await importSnapshot(ctx, 'second', snapshotHandle);
       assert.equal(content.spec?.volumeSnapshotRef?.uid, snapshot.metadata?.uid);
       assert.equal(content.status?.snapshotHandle, snapshotHandle);
       assert.equal(snapshot.status?.restoreSize, '1Gi');

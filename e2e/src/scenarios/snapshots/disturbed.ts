@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** S-04, S-07, S-08, S-13, S-14, S-29: claims that go, calls that hang, restores under way, programs that are killed. */
+/** S-04, S-07, S-08, S-13, S-14, S-29, S-30: what goes, hangs or is killed at a bad moment, and what is left behind. */
 import assert from 'node:assert/strict';
-import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import { events, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import {
   contentNameOf,
   snapshotAnnotations,
@@ -17,6 +17,7 @@ import {
   createSnapshotClass,
   deleteSnapshot,
   deleteSnapshotCalls,
+  importSnapshot,
   readyToSnapshot,
   snapshotOf,
   untilGone,
@@ -209,6 +210,57 @@ export const snapshotsDisturbed: readonly Scenario[] = [
       await deleteSnapshot(ctx, 'without-class');
       await untilNoSnapshots(ctx);
       await untilGone(ctx, persistentVolumeClaims, 'claim');
+    },
+  },
+  {
+    id: 'S-30',
+    title:
+      'contents whose snapshots are gone and that lost their mark go when a person deletes them: a retained one at once, any other as its event says',
+    needs,
+    serial,
+    upstream: 'without the mark such a content stays for ever, and nothing says why',
+    run: async (ctx) => {
+      await readyToSnapshot(ctx);
+      const volumeSnapshotClassName = await createSnapshotClass(ctx, { deletionPolicy: 'Retain' });
+      const mark = snapshotAnnotations.beingDeleted;
+      const change = (name: string, body: object) =>
+        ctx.api.patch({ resource: volumeSnapshotContents, ref: { name } }, { type: 'merge', body });
+      const left = async (snapshot: string, deletionPolicy: 'Delete' | 'Retain') => {
+        await createSnapshot(ctx, { name: snapshot, volumeSnapshotClassName });
+        const { content } = await untilReady(ctx, snapshot);
+        await deleteSnapshot(ctx, snapshot);
+        await untilGone(ctx, volumeSnapshots, snapshot);
+        const name = content.metadata?.name ?? '';
+        await change(name, { metadata: { annotations: { [mark]: null } }, spec: { deletionPolicy } });
+        await ctx.api.delete(volumeSnapshotContents, { name });
+        return { name, handle: content.status?.snapshotHandle };
+      };
+
+      const deleted = await left('deleted', 'Delete');
+      const event = await ctx.eventually('the event that says what to do', async () =>
+        (await ctx.api.list(events)).items.find(
+          ({ reason, involvedObject }) => reason === 'ContentDeletePending' && involvedObject.name === deleted.name,
+        ),
+      );
+      assert.ok(event.message?.includes(`kubectl annotate volumesnapshotcontent ${deleted.name} ${mark}=yes`));
+      await ctx.consistently({
+        forMs: 1_500,
+        check: async () => assert.equal((await deleteSnapshotCalls(ctx)).length, 0),
+      });
+      await change(deleted.name, { metadata: { annotations: { [mark]: 'yes' } } });
+      await untilGone(ctx, volumeSnapshotContents, deleted.name);
+      const called = (await deleteSnapshotCalls(ctx)).map(({ request }) => request.snapshot_id);
+      assert.deepEqual(called, [deleted.handle]);
+
+      const kept = await left('kept', 'Retain');
+      await untilGone(ctx, volumeSnapshotContents, kept.name);
+      assert.deepEqual(
+        (await ctx.driver.control.snapshots()).map(({ id }) => id),
+        [kept.handle],
+      );
+      await importSnapshot(ctx, 'again', kept.handle ?? '');
+      await deleteSnapshot(ctx, 'again');
+      await untilNoSnapshots(ctx);
     },
   },
 ];

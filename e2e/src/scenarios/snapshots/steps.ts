@@ -198,6 +198,24 @@ export async function untilReady(ctx: ScenarioContext, name = 'snap'): Promise<R
   );
 }
 
+/** What the storage has gets a content and a snapshot. */
+export async function importSnapshot(ctx: ScenarioContext, name: string, snapshotHandle: string): Promise<Ready> {
+  const content = ctx.nameOf('imported');
+  await ctx.create(volumeSnapshotContents, {
+    apiVersion: 'snapshot.storage.k8s.io/v1',
+    kind: 'VolumeSnapshotContent',
+    metadata: { name: content },
+    spec: {
+      driver: ctx.driverName,
+      deletionPolicy: 'Delete',
+      source: { snapshotHandle },
+      volumeSnapshotRef: { namespace: ctx.namespace, name },
+    },
+  });
+  await createSnapshot(ctx, { name, source: { volumeSnapshotContentName: content } });
+  return await untilReady(ctx, name);
+}
+
 export async function untilGroupReady(ctx: ScenarioContext, name = 'group'): Promise<VolumeGroupSnapshot> {
   return await ctx.eventually(
     `group snapshot ${name} is ready`,
