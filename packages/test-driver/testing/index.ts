@@ -4,6 +4,7 @@ export { createProcess } from './controller-process.ts';
 export type { ControllerProcess, ProcessOptions, RunningController } from './controller-process.ts';
 export { livesOf, timesLost, writesWithoutOutage } from './outage.ts';
 export type { Flow, Other } from './outage.ts';
+export { listOldState } from './old-lists.ts';
 export { recordedEvents } from './recorded-events.ts';
 export { there } from './there.ts';
 export { createTestCluster, faultOn, prepareVolumes } from './test-cluster.ts';

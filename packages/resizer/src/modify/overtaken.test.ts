@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Another process is faster than a write of the modification loop. */
 import type { FaultRule } from '@csi-sidecars/runtime/testing';
+import { listOldState } from '@csi-sidecars/test-driver/testing';
 import { expect, it } from 'vitest';
 import { aClaim, aClass, aCondition, aVolume, type ClaimOptions } from '../../testing/builders.ts';
 import { aResizer, type Fixture } from '../../testing/resizer-fixture.ts';
@@ -65,6 +66,20 @@ it('[resizer#M17, 217] given a cached PersistentVolume that is older than the cl
   );
   expect([r.writes(), r.volume()?.spec?.volumeAttributesClassName]).toEqual([
     [claimSaved, volumeRefused, volumeSaved, claimSaved],
+    'gold',
+  ]);
+  await r.stop();
+});
+
+it('[resizer#218] given an API server that streams no lists, and whose old ones show the class, when the volume has had another one since, then the PersistentVolume gets the class', async () => {
+  const cluster = (await aResizer({ seed: [] })).crash();
+  const volume = (volumeAttributesClassName: string) => aVolume({ spec: { volumeAttributesClassName } });
+  listOldState(cluster, 'persistentvolumes', () => cluster.server.seed(volume('silver')));
+  const claim = aClaim({ spec: '1Gi', wantedClass: 'gold', currentClass: 'silver' });
+  const r = await aResizer({ cluster, seed: [volume('gold'), claim, aClass('gold'), aClass('silver')] });
+  await r.clock.advance(60_000);
+  expect([r.claim()?.status?.currentVolumeAttributesClassName, r.volume()?.spec?.volumeAttributesClassName]).toEqual([
+    'gold',
     'gold',
   ]);
   await r.stop();

@@ -2,7 +2,7 @@
 /** Finalizers of snapshots and of their claims. */
 import { type KubeObject, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import type { Fault, FaultRule } from '@csi-sidecars/runtime/testing';
-import { faultOn, there } from '@csi-sidecars/test-driver/testing';
+import { faultOn, listOldState, there } from '@csi-sidecars/test-driver/testing';
 import {
   snapshotAnnotations,
   snapshotFinalizers as finalizers,
@@ -486,24 +486,10 @@ describe('of claims', () => {
     },
   );
 
-  /** An API server that streams no lists, whose old lists of a kind lack an object, and whose watch of that kind is slow. */
+  /** Old lists lack the object. */
   async function oldServer(plural: string, object: KubeObject) {
     const cluster = (await aController()).crash();
-    let isThere = false;
-    const appears: FaultRule['when'] = ({ resource, request: { path } }) => {
-      const isOld = path.includes('resourceVersion=0') || path.includes('sendInitialEvents');
-      if (resource !== plural || isOld || isThere) return false;
-      isThere = true;
-      cluster.server.seed(object);
-      return false;
-    };
-    const hasNoStreams: FaultRule['when'] = ({ request }) => request.path.includes('sendInitialEvents');
-    const slow: FaultRule['when'] = ({ verb, resource }) => verb === 'watch' && resource === plural;
-    cluster.faults.push(
-      { when: appears, fault: forbidden },
-      { when: hasNoStreams, fault: { kind: 'status', point: 'before', code: 422, reason: 'Invalid' }, times: 99 },
-      { when: slow, fault: { kind: 'lag', ms: 5_000 }, times: 9 },
-    );
+    listOldState(cluster, plural, () => cluster.server.seed(object));
     return cluster;
   }
 
