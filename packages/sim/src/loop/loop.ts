@@ -5,11 +5,13 @@ import {
   isNotFound,
   keyOf,
   retryLimiter,
+  linkSignals,
   requeueAfter,
   retry,
   type ApiClient,
   type Clock,
   type EventRecorder,
+  type Informer,
   type InformerFactory,
   type KubeObject,
   type Logger,
@@ -17,7 +19,6 @@ import {
   type Outcome,
   type Random,
 } from '@csi-sidecars/runtime';
-import { type Informer } from '@csi-sidecars/runtime';
 import { createWorkQueue, runWhenSynced, runWorkers, type Handler } from '@csi-sidecars/runtime/internal';
 import { openGate, type StartGate } from '@csi-sidecars/runtime/internal';
 import { isOperational } from './persistently.ts';
@@ -74,16 +75,19 @@ export function createLoop({ clock, random, logger }: SimDeps, options: LoopOpti
 
   return {
     enqueue: (key) => queue.add(key),
-    run: (signal) =>
-      runWhenSynced(
+    async run(signal) {
+      // Many nodes share the signal, and each wait for a key listens to it: a list of listeners that long is slow.
+      using own = linkSignals([signal]);
+      await runWhenSynced(
         { logger: named, informers: options.informers },
         (inner) =>
           runWorkers(
             { queue, reconcile, logger: named, workers: options.workers ?? 4, gate: options.gate ?? openGate },
             inner,
           ),
-        signal,
-      ),
+        own.signal,
+      );
+    },
   };
 }
 
