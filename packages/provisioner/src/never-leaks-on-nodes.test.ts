@@ -16,6 +16,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { aClaim, aClass, aNodeDeployment, driverName } from '../testing/builders.ts';
 import { aProvisioner, type Fixture } from '../testing/provisioner-fixture.ts';
+import { selectNode } from '../testing/others.ts';
 import { playController } from '../testing/pv-controller.ts';
 import { consistent, type Mode, storyClaims, storyStep, type StoryStep } from '../testing/random-stories.ts';
 import { skipIds } from '../testing/skip-ids.ts';
@@ -99,16 +100,7 @@ function mayChange(instances: readonly Fixture[], name: string, mode: Mode): boo
 function select(p: Fixture, name: string, node: string): void {
   const claim = p.claim(name);
   if (claim === undefined || (claim.spec?.volumeName ?? '') !== '') return;
-  p.changeClaim(
-    (current) => ({
-      ...current,
-      metadata: {
-        ...current.metadata,
-        annotations: { ...current.metadata?.annotations, [annotations.selectedNode]: node },
-      },
-    }),
-    name,
-  );
+  selectNode(p, node, name);
 }
 
 /** As kube-scheduler, for the claim that binds late. */

@@ -12,6 +12,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aNodeDeployment, aVolume, type ClaimFacts, driverName } from '../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../testing/provisioner-fixture.ts';
+import { selectNode } from '../testing/others.ts';
 import { playController, untilQuiet } from '../testing/pv-controller.ts';
 import { copying, fromClaim, fromSnapshot, prepareSources, snapshotOf } from '../testing/sources.ts';
 import { annotations, instanceAnnotation, provisioningFinalizer, volumeFinalizer } from './names.ts';
@@ -186,13 +187,7 @@ describe('a claim that binds at once', () => {
     const p = await instance('n1', { node: { baseDelayMs: 20_000, maxDelayMs: 60_000 } });
     p.server.seed(aClaim());
     await p.clock.advance(10);
-    p.changeClaim((claim) => ({
-      ...claim,
-      metadata: {
-        ...claim.metadata,
-        annotations: { ...claim.metadata?.annotations, [annotations.selectedNode]: 'n2' },
-      },
-    }));
+    selectNode(p, 'n2');
     await p.clock.advance(60_000);
     expect([p.calls(), p.writes(), p.events]).toEqual([[], [], []]);
   });
@@ -259,13 +254,7 @@ describe('a claim that binds at once', () => {
     p.server.seed(aClaim());
     await p.clock.advance(20 * 60_000);
     expect([p.calls(), p.writes()]).toEqual([[], []]);
-    p.changeClaim((claim) => ({
-      ...claim,
-      metadata: {
-        ...claim.metadata,
-        annotations: { ...claim.metadata?.annotations, [annotations.selectedNode]: 'n2' },
-      },
-    }));
+    selectNode(p, 'n2');
     await p.settle();
     expect([counted(p, 'CreateVolume'), nodeOf(p.volume())]).toEqual([1, 'n2']);
   });
@@ -461,13 +450,7 @@ describe('a claim whose outcome is open', () => {
     const [p, second, third] = await open();
     p.server.seed(aNodeObject('n1'));
     p.crash();
-    second.changeClaim((claim) => ({
-      ...claim,
-      metadata: {
-        ...claim.metadata,
-        annotations: { ...claim.metadata?.annotations, [annotations.selectedNode]: 'n2' },
-      },
-    }));
+    selectNode(second, 'n2');
     await second.clock.advance(11 * 60_000);
     const waits = 'waiting for the instance of node n1';
     expect(second.events.filter((line) => line.includes(waits))).toHaveLength(3);
@@ -491,13 +474,7 @@ describe('a claim whose outcome is open', () => {
   it('[provisioner#P11] given another node is selected while the outcome is open, then its instance waits until the claim is settled', async () => {
     const [p] = await open();
     p.server.seed(aNodeObject('n1'));
-    p.changeClaim((claim) => ({
-      ...claim,
-      metadata: {
-        ...claim.metadata,
-        annotations: { ...claim.metadata?.annotations, [annotations.selectedNode]: 'n2' },
-      },
-    }));
+    selectNode(p, 'n2');
     await p.clock.advance(60_000);
     expect([p.driver.volumes().length, nodeOf(p.volume())]).toEqual([1, 'n1']);
     // Until the claim is bound, the instance of the other node would make a second volume: it does not see the first.
@@ -514,13 +491,7 @@ describe('a claim whose outcome is open', () => {
     p.driver.faults.add({ ...slow, action: { kind: 'delay', ms: 5_000 } });
     p.server.seed(aClaim({ node: 'n1' }));
     await p.clock.advance(1_000);
-    p.changeClaim((claim) => ({
-      ...claim,
-      metadata: {
-        ...claim.metadata,
-        annotations: { ...claim.metadata?.annotations, [annotations.selectedNode]: 'n2' },
-      },
-    }));
+    selectNode(p, 'n2');
     await p.clock.advance(60_000);
     expect([counted(p, 'CreateVolume'), nodeOf(p.volume()), p.claim()?.metadata?.finalizers]).toEqual([
       1,

@@ -13,9 +13,10 @@ import { createDriverModel, type DriverModel } from '@csi-sidecars/test-driver';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aNodeDeployment, driverName } from '../testing/builders.ts';
 import { aProvisioner, type Fixture } from '../testing/provisioner-fixture.ts';
+import { selectNode } from '../testing/others.ts';
 import { playController } from '../testing/pv-controller.ts';
 import { skipIds } from '../testing/skip-ids.ts';
-import { annotations, instanceAnnotation, provisioningFinalizer } from './names.ts';
+import { instanceAnnotation, provisioningFinalizer } from './names.ts';
 import type { ProvisioningProtection } from './settings.ts';
 
 const finalizer = provisioningFinalizer(driverName);
@@ -67,13 +68,6 @@ async function openOnFirst(options: Options = {}): Promise<readonly [Fixture, Fi
   return [first, second];
 }
 
-function select(p: Fixture, node: string): void {
-  p.changeClaim((claim: PersistentVolumeClaim) => ({
-    ...claim,
-    metadata: { ...claim.metadata, annotations: { ...claim.metadata?.annotations, [annotations.selectedNode]: node } },
-  }));
-}
-
 const removeNode = (p: Fixture, name: string): void => p.server.objects.delete(nodeResource, { name });
 const counted = (p: Fixture, method: string): number => p.calls().filter((line) => line.startsWith(method)).length;
 const idsOf = (driver: DriverModel): readonly string[] => driver.volumes().map(({ id }) => id);
@@ -93,7 +87,7 @@ describe('a live claim that another instance settles', () => {
     const [first, second] = await openOnFirst();
     first.crash();
     removeNode(second, 'n1');
-    select(second, 'n2');
+    selectNode(second, 'n2');
     await second.clock.advance(1000);
     second.server.seed(aNodeObject('n1'));
     await second.clock.advance(3 * hour);
@@ -106,7 +100,7 @@ describe('a live claim that another instance settles', () => {
     const [first, second] = await openOnFirst();
     first.crash();
     removeNode(second, 'n1');
-    select(second, 'n2');
+    selectNode(second, 'n2');
     await second.clock.advance(4.9 * minute);
     expect(second.calls()).toEqual([]);
     await second.clock.advance(0.2 * minute);
@@ -119,7 +113,7 @@ describe('a live claim that another instance settles', () => {
   it('[provisioner#P12] given its Node is away twice, each time for less than five minutes, then the claim is not released', async () => {
     const [first, second] = await openOnFirst();
     first.crash();
-    select(second, 'n2');
+    selectNode(second, 'n2');
     for (let round = 0; round < 2; round++) {
       removeNode(second, 'n1');
       await second.clock.advance(4 * minute);
@@ -133,7 +127,7 @@ describe('a live claim that another instance settles', () => {
     const [first, second] = await openOnFirst({ mode: 'always' });
     first.crash();
     removeNode(second, 'n1');
-    select(second, 'n2');
+    selectNode(second, 'n2');
     await second.clock.advance(21 * minute);
     expect([second.calls(), second.claim()?.metadata?.finalizers]).toEqual([[], [finalizer]]);
     const warning = `Warning ProvisioningFailed team/data: node n1, whose instance worked on the claim, is gone, and volume pvc-uid-data of CSI driver ${driverName} may exist; --provisioning-protection=always keeps the claim: to give that volume up, use csi-sidecars leftovers, or remove finalizer ${finalizer}`;
@@ -197,7 +191,7 @@ describe('two instances that both made a volume for one claim', () => {
   it('[provisioner#P15] given the Node of the first is gone while its instance lives, when the second has recorded its volume, then the first deletes its own, takes the finalizer off and calls no more', async () => {
     const [first, second] = await openOnFirst();
     removeNode(second, 'n1');
-    select(second, 'n2');
+    selectNode(second, 'n2');
     await playFor(second, 20 * minute);
     const [made] = idsOf(first.driver);
     expect(made).toBeDefined();
@@ -217,7 +211,7 @@ describe('two instances that both made a volume for one claim', () => {
   it('[provisioner#P15] given the claim is deleted while the first instance still has no answer, then it goes, and nothing is left', async () => {
     const [first, second] = await openOnFirst();
     removeNode(second, 'n1');
-    select(second, 'n2');
+    selectNode(second, 'n2');
     await playFor(second, 20 * minute);
     second.deleteClaim();
     await playFor(second, 20 * minute);
@@ -230,7 +224,7 @@ describe('two instances that both made a volume for one claim', () => {
   it('[provisioner#P15] given volumes of the same id, then neither is deleted, and a Warning names the one that may be left', async () => {
     const [first, second] = await openOnFirst({ ids: 'same' });
     removeNode(second, 'n1');
-    select(second, 'n2');
+    selectNode(second, 'n2');
     await playFor(second, 20 * minute);
     first.driver.faults.clear();
     await playFor(second, 20 * minute);
@@ -254,7 +248,7 @@ describe('two instances that both made a volume for one claim', () => {
     first.server.seed(aClaim({ node: 'n2' }));
     await second.settle();
     expect(records(second)).toEqual(['volume-1']);
-    select(second, 'n1');
+    selectNode(second, 'n1');
     await playFor(second, 10 * minute);
     expect(warningsOf(first, 'volume volume-1 may exist twice')).toHaveLength(1);
     expect([counted(first, 'CreateVolume'), counted(first, 'DeleteVolume')]).toEqual([1, 0]);
@@ -265,7 +259,7 @@ describe('two instances that both made a volume for one claim', () => {
   async function restartedOnBoundClaim(deletions: 'fail' | 'succeed'): Promise<readonly [Fixture, Fixture]> {
     const [first, second] = await openOnFirst();
     removeNode(second, 'n1');
-    select(second, 'n2');
+    selectNode(second, 'n2');
     await playFor(second, 20 * minute);
     first.crash();
     second.changeClaim((claim: PersistentVolumeClaim) => ({

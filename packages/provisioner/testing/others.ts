@@ -32,14 +32,21 @@ export const removeVolume: Finisher = (p) => {
 export const deleteClaim: Finisher = (p) => {
   if (p.claim() !== undefined) p.deleteClaim();
 };
+/** As the scheduler does, whatever the claim says. */
+export function selectNode(p: Pick<Fixture, 'changeClaim'>, node: string, name?: string): void {
+  p.changeClaim(
+    ({ metadata, ...claim }) => ({
+      ...claim,
+      metadata: { ...metadata, annotations: { ...metadata?.annotations, [annotations.selectedNode]: node } },
+    }),
+    name,
+  );
+}
 /** What the scheduler does for a claim that has no node. */
 export const schedule: Finisher = (p) => {
   const { annotations: known } = p.claim()?.metadata ?? {};
   if (p.claim() === undefined || known?.[annotations.selectedNode] !== undefined) return;
-  p.changeClaim((claim) => ({
-    ...claim,
-    metadata: { ...claim.metadata, annotations: { ...known, [annotations.selectedNode]: 'n2' } },
-  }));
+  selectNode(p, 'n2');
 };
 export const provisionElsewhere: Finisher = async (p) => {
   const volumeHandle = await aVolumeOf(p).catch((error: unknown) => {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The sidecars of the story: which programs run in which containers, and how many of each. */
 import type { CsiChannel } from '@csi-sidecars/csi';
-import { leases, type Transport } from '@csi-sidecars/runtime';
+import type { Transport } from '@csi-sidecars/runtime';
 import type { Draw, FakeApiServer, Schedule, ScheduledProcess, TimeLine } from '@csi-sidecars/runtime/testing';
 import type { ProgramHost } from '@csi-sidecars/sidecar';
 import { type Container, startContainer } from './container.ts';
 import { linkChannel } from './channel-link.ts';
 import type { DriverActor } from './driver.ts';
 import { lookForSecrets } from './invariants/in-outputs.ts';
+import { holderOf } from './leases.ts';
 import { leaseNamespace, nodeIdOf, nodeName } from './names.ts';
 import type { Striker } from './crash-points/strike.ts';
 import type { Network } from './network.ts';
@@ -97,8 +98,7 @@ export function startInstallation(deps: InstallationDeps): Installation {
         program === undefined || request.method === 'GET' || /\/(leases|events)(\/|$)/.test(request.path);
       if (!isExempt) {
         const lease = leaseOf(program, actor.name);
-        const holder =
-          server.objects.get(leases, { namespace: leaseNamespace, name: lease })?.spec?.holderIdentity ?? '';
+        const holder = holderOf(server, lease);
         if (holder !== pod) {
           actor.checks.breach(`one-leader: ${pod} begins ${request.method} ${request.path} while ${holder} leads`);
         }

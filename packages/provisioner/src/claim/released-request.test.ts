@@ -4,6 +4,7 @@ import { csiNodes, type KubeObject, nodes, storageClasses } from '@csi-sidecars/
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aNode, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
+import { selectNode } from '../../testing/others.ts';
 import { annotations, provisioningFinalizer } from '../names.ts';
 
 type Code = 'DeadlineExceeded' | 'Internal' | 'InvalidArgument';
@@ -87,13 +88,7 @@ describe('a released request', () => {
     expect(p.events.at(-1)).toBe(
       'Warning ProvisioningFailed team/data: failed to get selected CSINode n1: csinode.storage.k8s.io "n1" not found',
     );
-    p.changeClaim((claim) => ({
-      ...claim,
-      metadata: {
-        ...claim.metadata,
-        annotations: { ...claim.metadata?.annotations, [annotations.selectedNode]: 'n2' },
-      },
-    }));
+    selectNode(p, 'n2');
     await p.settle();
     expect([p.calls().length, p.volume()?.metadata?.name, isProtected(p)]).toEqual([3, 'pvc-uid-data', false]);
   });

@@ -4,6 +4,7 @@ import { csiNodes, type KubeObject, nodes, persistentVolumeClaims, storageClasse
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aNode, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
+import { selectNode } from '../../testing/others.ts';
 import { annotations, provisioningFinalizer } from '../names.ts';
 
 const late = aClass({ volumeBindingMode: 'WaitForFirstConsumer' });
@@ -28,12 +29,6 @@ async function selected(codes: readonly Code[], options: FixtureOptions = withTo
 const nodeOf = (p: Fixture): string | undefined => p.claim()?.metadata?.annotations?.[annotations.selectedNode];
 const isProtected = (p: Fixture): boolean =>
   p.claim()?.metadata?.finalizers?.includes(provisioningFinalizer(driverName)) === true;
-function selectNode(p: Fixture, node: string): void {
-  p.changeClaim((claim) => ({
-    ...claim,
-    metadata: { ...claim.metadata, annotations: { ...claim.metadata?.annotations, [annotations.selectedNode]: node } },
-  }));
-}
 
 describe('rescheduling', () => {
   it('[provisioner#43,47] given a full node, when CreateVolume fails with ResourceExhausted, then the annotation is removed, once, without retry, until another node is selected', async () => {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Moments in the life of an object, to which what happens can be tied: a delay that is drawn hardly ever meets them. */
 import {
-  leases,
   type PersistentVolume,
   persistentVolumes,
   type VolumeAttachment,
@@ -16,7 +15,8 @@ import {
 } from '@csi-sidecars/volume';
 import type { ScheduledProcess } from '@csi-sidecars/runtime/testing';
 import type { Container } from '../container.ts';
-import { driverName, leaseNamespace, namespace } from '../names.ts';
+import { holderOf } from '../leases.ts';
+import { driverName, namespace } from '../names.ts';
 import { leaseOf, type ProgramName } from '../programs.ts';
 import type { World } from '../world.ts';
 
@@ -69,9 +69,8 @@ export function afterwards(world: World, ms: number, act: () => void): void {
 
 /** The container that has the Lease of a program. */
 export function leaderOf(world: World, program: ProgramName): Container | undefined {
-  const name = leaseOf(program, driverName);
-  const lease = world.sim.server.objects.get(leases, { namespace: leaseNamespace, name });
-  return world.installation.containers.find((each) => each.name === lease?.spec?.holderIdentity);
+  const holder = holderOf(world.sim.server, leaseOf(program, driverName));
+  return world.installation.containers.find(({ name }) => name === holder);
 }
 
 /** The process that has made the last call of the method. */

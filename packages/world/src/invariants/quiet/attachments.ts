@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
+import { nodeIdOf } from '../../names.ts';
 import type { World } from '../../world.ts';
 import { isDeleting } from './lookups.ts';
 
@@ -12,7 +13,7 @@ export function unsettledAttachments({ sim, drivers: [main] }: World): readonly 
   for (const attachment of objects.list(volumeAttachments)) {
     const { metadata, spec, status } = attachment;
     const volume = objects.get(persistentVolumes, { name: spec.source.persistentVolumeName ?? '' });
-    const place = `${volume?.spec?.csi?.volumeHandle} on id-${spec.nodeName}`;
+    const place = `${volume?.spec?.csi?.volumeHandle} on ${nodeIdOf(spec.nodeName)}`;
     const isRefused = !isDeleting(attachment) && status?.attached !== true && status?.attachError !== undefined;
     // Nothing attaches a volume that a person has deleted.
     const isLost = volume === undefined || isDeleting(volume);

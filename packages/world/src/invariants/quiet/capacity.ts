@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { csiStorageCapacities, nodes, storageClasses } from '@csi-sidecars/runtime';
-import { parseQuantity } from '@csi-sidecars/volume';
 import { driverName, poolBytes, zoneKey } from '../../names.ts';
 import type { World } from '../../world.ts';
+import { bytesOf } from './lookups.ts';
 
 /** Each class has one object in each place, and it shows what is free. */
 export function unsettledCapacities({ sim, story, drivers: [main] }: World): readonly string[] {
@@ -15,8 +15,7 @@ export function unsettledCapacities({ sim, story, drivers: [main] }: World): rea
     .filter(({ provisioner }) => provisioner === driverName)
     .flatMap(({ metadata }) => [...places].map((place) => `${metadata?.name} in ${place}: ${free}`));
   const shown = objects.list(csiStorageCapacities).map(({ storageClassName, nodeTopology, capacity }) => {
-    const bytes = (parseQuantity(capacity ?? '')?.nanos ?? -1n) / 1_000_000_000n;
-    return `${storageClassName} in ${nodeTopology?.matchLabels?.[zoneKey]}: ${bytes}`;
+    return `${storageClassName} in ${nodeTopology?.matchLabels?.[zoneKey]}: ${bytesOf(capacity)}`;
   });
   const isSame = JSON.stringify(wanted.toSorted()) === JSON.stringify(shown.toSorted());
   return isSame ? [] : [`the capacity is shown as ${shown.join(', ')} instead of ${wanted.join(', ')}`];

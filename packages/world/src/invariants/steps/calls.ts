@@ -4,9 +4,8 @@
  * - `one-leader`: a process whose lease another one has taken stops calling within 10 seconds.
  * - `work-first`: a lease is released when nothing is in flight any more.
  */
-import { leases } from '@csi-sidecars/runtime';
 import type { DriverModel } from '@csi-sidecars/test-driver';
-import { leaseNamespace } from '../../names.ts';
+import { holderOf } from '../../leases.ts';
 import { type Call, type Check, type Findings, podOf, type Stage } from './stage.ts';
 
 const graceMs = 10_000;
@@ -21,16 +20,11 @@ export function callChecks({ server, driver, nowMs, leaseOf }: Stage, { breach }
   const deposed = new Map<string, number>();
   const holders = new Map<string, string>();
 
-  function holderOf(lease: string): string {
-    const found = server.objects.get(leases, { namespace: leaseNamespace, name: lease });
-    return found?.spec?.holderIdentity ?? '';
-  }
-
   function lookAtHolder({ process, method }: Call): void {
     const lease = leaseOf.get(method);
     if (lease === undefined) return;
     const key = `${process} ${lease}`;
-    const holder = holderOf(lease);
+    const holder = holderOf(server, lease);
     if (holder === podOf(process) || holder === '') return void deposed.delete(key);
     const sinceMs = deposed.get(key) ?? nowMs();
     deposed.set(key, sinceMs);
@@ -48,7 +42,7 @@ export function callChecks({ server, driver, nowMs, leaseOf }: Stage, { breach }
 
   function lookAtReleases(): void {
     for (const lease of new Set(leaseOf.values())) {
-      const holder = holderOf(lease);
+      const holder = holderOf(server, lease);
       const before = holders.get(lease) ?? '';
       holders.set(lease, holder);
       if (holder !== '' || before === '') continue;

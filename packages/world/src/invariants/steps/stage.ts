@@ -9,6 +9,7 @@ import {
 import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
 import type { DriverModel } from '@csi-sidecars/test-driver';
 import { type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
+import { nodeIdOf } from '../../names.ts';
 
 export interface Stage {
   readonly server: FakeApiServer;
@@ -103,7 +104,6 @@ export function attachmentOf(
   return server.objects
     .list(volumeAttachments)
     .find(
-      ({ spec }) =>
-        spec.source.persistentVolumeName === volume?.metadata?.name && `id-${spec.nodeName}` === String(nodeId),
+      ({ spec }) => spec.source.persistentVolumeName === volume?.metadata?.name && nodeIdOf(spec.nodeName) === nodeId,
     );
 }
