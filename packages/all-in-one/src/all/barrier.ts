@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Clock } from '@csi-sidecars/runtime';
+import type { Clock, Timer } from '@csi-sidecars/runtime';
 
-/** Where controllers wait for each other, for a limited time: a slow one must not hold up the others. */
+/** Where controllers wait for each other, for a limited time from the first that waits: a slow one must not hold up the others. */
 export interface Barrier {
   arrive(name: string): void;
-  /** Resolves when all have arrived, or the time is up. Rejects with the signal's reason. */
+  /** Resolves when all have arrived, the time is up, or the signal has aborted. Never rejects. */
   pass(signal: AbortSignal): Promise<void>;
 }
 
 export function createBarrier(clock: Clock, names: readonly string[], limitMs: number): Barrier {
   const missing = new Set(names);
   const opened = Promise.withResolvers<void>();
-  const timer = clock.timer(limitMs, opened.resolve);
+  let timer: Timer | undefined;
   return {
     arrive: (name) => {
       missing.delete(name);
       if (missing.size > 0) return;
-      timer.cancel();
+      timer?.cancel();
       opened.resolve();
     },
     pass: async (signal) => {
-      const aborted = Promise.withResolvers<never>();
-      const abort = (): void => aborted.reject(signal.reason as Error);
+      if (missing.size > 0) timer ??= clock.timer(limitMs, opened.resolve);
+      const aborted = Promise.withResolvers<void>();
+      const abort = (): void => aborted.resolve();
       if (signal.aborted) abort();
       signal.addEventListener('abort', abort);
       try {

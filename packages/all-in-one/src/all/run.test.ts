@@ -394,6 +394,31 @@ describe('leases', () => {
     expect(program.calls()).not.toContain('DeleteVolume');
   });
 
+  it.each([
+    [400, 1],
+    [600, 2],
+  ])(
+    '[all-in-one#28] given a lease that comes %d ms after the others, then the volumes are watched %d times',
+    async (delayMs, watches) => {
+      const late = Promise.withResolvers<void>();
+      const intercept =
+        (transport: Transport): Transport =>
+        async (request) => {
+          if (request.path.includes(`leases/${leaseNames.resizer}`)) await late.promise;
+          return await transport(request);
+        };
+      await using program = await runCombined({ intercept, args: [four, ...elected], seed: workForAll() });
+      await eventually(program, () => holders(program).length === 3, 1);
+      await program.host.clock.advance(delayMs);
+      late.resolve();
+      await eventually(program, () => done(program).length === 4);
+      const watched = program.host.server.requests.filter(
+        ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumes',
+      );
+      expect(watched).toHaveLength(watches);
+    },
+  );
+
   it('[all-in-one#20] given a second process with the same identity, then the controller stops, says so, and does not fight for the lease', async () => {
     await using program = await runCombined({ args: [four, ...elected], seed: workForAll() });
     await eventually(program, () => done(program).length === 4);

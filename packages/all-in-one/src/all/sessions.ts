@@ -20,6 +20,9 @@ import { type ProcessFault, supervise, type SuperviseDeps, type Supervised } fro
 /** How long a slow start of one controller holds up the others, so that they share their informers. */
 const announcementLimitMs = 5_000;
 
+/** How long a controller that has its lease waits for others that may have theirs in a moment. */
+const electionLimitMs = 500;
+
 export interface Running extends Run, Shared {
   readonly endProcess: (fault: ProcessFault) => void;
 }
@@ -107,6 +110,7 @@ interface Opened {
 function sharedPartsOf({ started, host, metrics }: Running, { api, session, free }: Opened): SharedParts {
   const { clock, random, env } = host;
   const logger = started.log;
+  const names = free.map(({ supervised }) => supervised.name);
   return {
     session,
     hub: createInformerHub({
@@ -117,11 +121,8 @@ function sharedPartsOf({ started, host, metrics }: Running, { api, session, free
       metrics,
       streaming: listStreaming(env),
     }),
-    barrier: createBarrier(
-      clock,
-      free.map(({ supervised }) => supervised.name),
-      announcementLimitMs,
-    ),
+    announced: createBarrier(clock, names, announcementLimitMs),
+    elected: createBarrier(clock, names, electionLimitMs),
     discovery: sharedDiscovery(),
   };
 }

@@ -19,6 +19,8 @@ interface Options {
   readonly election?: object;
   /** Default: it has never led. */
   readonly history?: { readonly hasLed: boolean };
+  /** The step in which the session with the driver ends. */
+  readonly stopIn?: string;
 }
 
 const whenAborted = (signal: AbortSignal): Promise<void> =>
@@ -29,6 +31,7 @@ async function started({
   prepare = () => Promise.resolve(),
   election = {},
   history = { hasLed: false },
+  stopIn,
 }: Options = {}) {
   const host = fakeHost();
   const log = recordingLogger();
@@ -38,6 +41,10 @@ async function started({
   const visited: string[] = [];
   const events: string[] = [];
   const note = (event: string): void => void events.push(`${event} while ${states.of(name)}`);
+  const wait = async (step: string): Promise<void> => {
+    note(step);
+    if (step === stopIn) session.abort(new OrderlyStop());
+  };
   const options = { program: 'p', kubeconfig: '', master: '', qps: -1, burst: 1, log };
   const { client } = await host.connectApi(options);
   const second = { ...client, isSecond: true };
@@ -124,7 +131,8 @@ async function started({
         return { start: () => new Promise(() => undefined), shutdown: () => Promise.resolve() };
       },
     },
-    barrier: { arrive: (controller: string) => note(`arrive ${controller}`), pass: async () => note('pass') },
+    announced: { arrive: (controller: string) => note(`arrive ${controller}`), pass: () => wait('pass') },
+    elected: { arrive: (controller: string) => note(`elected ${controller}`), pass: () => wait('begin') },
     discovery: (own: ApiClient) => ({ ...own, isShared: true }),
   } as unknown as SharedParts;
   const end = runSidecarOnce(parts, shared, stopping.signal);
@@ -141,6 +149,8 @@ it('given a run without an election, then it is prepared, announced, awaited by 
     'announce [] while starting',
     'arrive resizer while starting',
     'pass while starting',
+    'elected resizer while working',
+    'begin while working',
     'informers of resizer while working',
     'run while working',
   ]);
@@ -165,7 +175,11 @@ it('given a run without an election, then it is prepared, announced, awaited by 
   run.stopping.abort();
   run.session.abort(new OrderlyStop());
   expect(await run.end).toEqual({ kind: 'stopped' });
-  expect(run.events).toEqual(['elector of resizer removed while working', 'arrive resizer while working']);
+  expect(run.events).toEqual([
+    'elector of resizer removed while working',
+    'arrive resizer while working',
+    'elected resizer while working',
+  ]);
   expect(run.metrics.value('objects')).toBe(undefined);
 });
 
@@ -202,6 +216,15 @@ it.each<[string, Error | undefined, object]>([
   },
 );
 
+it.each([
+  ['pass', []],
+  ['begin', ['elected resizer while working', 'begin while working']],
+])('given a session that ends while the controller waits to %s, then it does not work', async (stopIn, steps) => {
+  const run = await started({ stopIn });
+  await run.end;
+  expect(run.events.slice(4, -3)).toEqual(steps);
+});
+
 it('given a run that fails before it is announced, then the others do not wait for it', async () => {
   const run = await started({ prepare: () => Promise.reject(other) });
   expect(await run.end).toEqual({ kind: 'failed', error: other });
@@ -209,6 +232,7 @@ it('given a run that fails before it is announced, then the others do not wait f
     'prepare while starting',
     'elector of resizer removed while starting',
     'arrive resizer while starting',
+    'elected resizer while starting',
   ]);
 });
 

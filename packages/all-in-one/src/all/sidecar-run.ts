@@ -48,7 +48,9 @@ export interface SharedParts {
   readonly session: DriverSession;
   readonly hub: InformerHub;
   /** All controllers announce what they will watch before the first one works. */
-  readonly barrier: Barrier;
+  readonly announced: Barrier;
+  /** Those that get their leases at about the same time begin together, and share the first lists. */
+  readonly elected: Barrier;
   readonly discovery: (client: ApiClient) => ApiClient;
 }
 
@@ -72,7 +74,8 @@ export async function runSidecarOnce(parts: SidecarParts, shared: SharedParts, s
   } finally {
     run.end();
     states.setElector(planned.name, undefined);
-    shared.barrier.arrive(planned.name);
+    shared.announced.arrive(planned.name);
+    shared.elected.arrive(planned.name);
   }
 }
 
@@ -92,7 +95,7 @@ async function work(
   metricsOfThisRun: Metrics,
 ): Promise<Awaited<ReturnType<typeof runUnderLease>>> {
   const { planned, started, host, log, metrics, client, withLimit, states } = parts;
-  const { session, hub, barrier, discovery } = shared;
+  const { session, hub, announced, elected, discovery } = shared;
   const { name } = planned;
   const { clock, random, env } = host;
   const { signal } = session;
@@ -117,8 +120,9 @@ async function work(
     channel,
   });
   hub.announce(watchesOf(ports, assemble));
-  barrier.arrive(name);
-  await barrier.pass(signal);
+  announced.arrive(name);
+  await announced.pass(signal);
+  signal.throwIfAborted();
 
   const caches = {
     ...ports,
@@ -136,7 +140,9 @@ async function work(
     };
     stop.addEventListener('abort', onStop);
     try {
-      await leading(stop, gate);
+      elected.arrive(name);
+      await elected.pass(stop);
+      if (!stop.aborted) await leading(stop, gate);
     } finally {
       stop.removeEventListener('abort', onStop);
     }
