@@ -102,8 +102,6 @@ export function watchedClaims(
   return {
     resource: persistentVolumeClaims,
     resyncMs,
-    // An old one may show claims that are gone, with our finalizer, so that no write would find that out before CreateVolume.
-    firstList: 'current',
     indexers: {
       uid: (claim) => (isWorkedOn(claim, driverName) ? [claim.metadata?.uid ?? ''] : []),
       source: (claim) => {
@@ -138,8 +136,6 @@ export function watchedVolumes(
   return {
     resource: persistentVolumes,
     resyncMs,
-    // An old one may show volumes that the process before has deleted, and DeleteVolume would be called again.
-    firstList: 'current',
     transform: {
       id: `provisioner volumes of ${driverName}, affinity ${affinity}${node === undefined ? '' : `, on ${node.name}`}`,
       apply: (volume) => {

@@ -91,8 +91,6 @@ export function watchedVolumes({ driverName, resyncMs }: WatchedOptions): Inform
   return {
     resource: persistentVolumes,
     resyncMs,
-    // An old one may show the class of a volume as it was some modifications ago: it would count as written.
-    firstList: 'current',
     transform: {
       id: `resizer volumes of ${driverName}`,
       apply: (volume) => {

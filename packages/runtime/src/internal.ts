@@ -10,7 +10,7 @@ export type { ApiConnection, ClientLimits } from './program/connect-api.ts';
 export { serveDiagnostics } from './program/serve-diagnostics.ts';
 export { runUnderLease } from './program/under-lease.ts';
 export { watchesOf } from './program/watches-of.ts';
-export { listStreaming, withCaches } from './program/with-caches.ts';
+export { listSettings, withCaches } from './program/with-caches.ts';
 export type { LeadingController } from './program/with-caches.ts';
 export { keepHeapSmall } from './process/heap.ts';
 export { keepAlive } from './process/keep-alive.ts';

@@ -31,7 +31,7 @@ export interface ScriptedInformer {
 }
 
 export interface ScriptedInformerOptions
-  extends Partial<InformerOptions<PersistentVolume>>, Pick<InformerDeps, 'streaming'> {
+  extends Partial<InformerOptions<PersistentVolume>>, Pick<InformerDeps, 'streaming' | 'firstLists'> {
   readonly random?: Random;
   readonly clock?: FakeClock;
 }
@@ -40,12 +40,21 @@ export interface ScriptedInformerOptions
 const noJitter: Random = { next: () => 0, uuid: () => '00000000-0000-4000-8000-000000000000' };
 
 export function scriptedInformer(options: ScriptedInformerOptions = {}): ScriptedInformer {
-  const { random = noJitter, clock = new FakeClock(), streaming, ...informerOptions } = options;
+  const { random = noJitter, clock = new FakeClock(), streaming, firstLists, ...informerOptions } = options;
   const api = new ScriptedCollection(clock);
   const logger = recordingLogger();
   const metrics = recordingMetrics();
   const informer = createInformer(
-    { client: api, clock, random, logger, metrics, objects: 'frozen', ...(streaming !== undefined && { streaming }) },
+    {
+      client: api,
+      clock,
+      random,
+      logger,
+      metrics,
+      objects: 'frozen',
+      ...(streaming !== undefined && { streaming }),
+      ...(firstLists !== undefined && { firstLists }),
+    },
     { resource: persistentVolumes, ...informerOptions },
   );
   const calls: string[] = [];

@@ -111,8 +111,6 @@ function watchedContents(resyncMs: number): InformerOptions<VolumeSnapshotConten
   return {
     resource: volumeSnapshotContents,
     resyncMs,
-    // An old one may lack the content for whose end a snapshot waits: the snapshot would go before it.
-    firstList: 'current',
     indexers: {
       group: ({ spec, status }) => {
         const handle = status?.volumeGroupSnapshotHandle ?? '';
@@ -164,8 +162,6 @@ function trimClass<C extends VolumeSnapshotClass>({ metadata, driver, deletionPo
 function watchedClaims(): InformerOptions<PersistentVolumeClaim> {
   return {
     resource: persistentVolumeClaims,
-    // An old one may show a claim without our finalizer: its last snapshot would go and leave that on the claim for ever.
-    firstList: 'current',
     indexers: { restores: (claim) => listOf(restoredSnapshotKey(claim)) },
   };
 }

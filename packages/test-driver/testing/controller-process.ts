@@ -90,7 +90,7 @@ export function createProcess(
     },
     { userAgent: `${name}/test`, qps: -1, burst: 1 },
   );
-  const informers = createInformerFactory({ client, clock, random, logger, objects: 'frozen' });
+  const informers = createInformerFactory({ client, clock, random, logger, objects: 'frozen', firstLists: 'current' });
   const connection = driver.channel();
   const channel: CsiChannel = {
     ...connection,

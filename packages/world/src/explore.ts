@@ -55,7 +55,7 @@ async function explore(): Promise<void> {
 function play(task: Task): Promise<{ readonly played: number; readonly found: number }> {
   return new Promise((resolve, reject) => {
     const worker = fork(join(import.meta.dirname, 'play.ts'), [JSON.stringify(task)], {
-      execArgv: ['--max-semi-space-size=32'],
+      execArgv: ['--min-semi-space-size=64', '--max-semi-space-size=64'],
     });
     let found = 0;
     let played: number | undefined;

@@ -4,7 +4,7 @@ import type { ApiClient } from '@csi-sidecars/runtime';
 import {
   type ApiConnection,
   createInformerHub,
-  listStreaming,
+  listSettings,
   type RateLimit,
   withOutageLog,
 } from '@csi-sidecars/runtime/internal';
@@ -119,7 +119,7 @@ function sharedPartsOf({ started, host, metrics }: Running, { api, session, free
       random,
       logger,
       metrics,
-      streaming: listStreaming(env),
+      ...listSettings(env),
     }),
     announced: createBarrier(clock, names, announcementLimitMs),
     elected: createBarrier(clock, names, electionLimitMs),

@@ -40,6 +40,11 @@ export interface InformerDeps {
   readonly objects?: 'plain' | 'frozen';
   /** `off` never asks the server to stream a list. Default `preferred`. */
   readonly streaming?: 'preferred' | 'off';
+  /**
+   * `current`: a first list that is not streamed shows at least what is true when it is asked for. Default `cached`: what the server has in its
+   * cache, which may be some time old, and the watch then brings what has happened since. Streamed lists are always current.
+   */
+  readonly firstLists?: 'cached' | 'current';
 }
 
 /** Without a namespace, or with an empty one, the informer covers all namespaces. */
@@ -53,11 +58,6 @@ export interface InformerOptions<T extends KubeObject> extends Selection {
   readonly resyncMs?: number;
   /** Items per page of every list. By default a list is paged only where the server has to read it from etcd. */
   readonly pageSize?: number;
-  /**
-   * `current`: a first list that is not streamed shows at least what is true when it is asked for. Default `cached`: what the server has in its
-   * cache, which may be some time old, and the watch then brings what has happened since. Streamed lists are always current.
-   */
-  readonly firstList?: 'cached' | 'current';
   /** The longest watch event that is accepted. Default 16 MiB. */
   readonly maxFrameBytes?: number;
 }
@@ -66,7 +66,7 @@ const defaultMaxFrameBytes = 16 * 2 ** 20;
 
 export interface RefreshableInformer<T extends KubeObject> extends Informer<T> {
   /**
-   * Lists the collection again as `firstList: 'current'` does, whatever the watch does or waits for. Handlers hear of the differences. Until
+   * Lists the collection again as `firstLists: 'current'` does, whatever the watch does or waits for. Handlers hear of the differences. Until
    * a list that was asked for after the call is in, the informer counts as not synced. Before `run` it makes the first list a current one.
    */
   refresh(): void;
@@ -168,7 +168,7 @@ export function createInformer<T extends KubeObject>(
           sink,
           streaming: deps.streaming ?? 'preferred',
           pageSize: options.pageSize,
-          firstList: isOutdated ? 'current' : options.firstList,
+          firstList: isOutdated ? 'current' : deps.firstLists,
           maxFrameBytes: options.maxFrameBytes ?? defaultMaxFrameBytes,
         },
         linked.signal,

@@ -11,7 +11,7 @@ import type { Informer } from './informer.ts';
 export interface InformerFactory {
   /**
    * The informer of that collection, created when it is asked for first. Indexers that it does not have yet are added; the
-   * resync period, page size, frame limit and the kind of the first list are those of the first caller. Throws after `shutdown`.
+   * resync period, page size and frame limit are those of the first caller. Throws after `shutdown`.
    */
   informer<T extends KubeObject>(options: InformerOptions<T>): Informer<T>;
   /**

@@ -9,7 +9,7 @@ import type { InformerFactory } from '../informer/factory.ts';
 import { persistentVolumes } from '../api/resource.ts';
 import { noMetrics } from '../metrics/metrics.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
-import { type LeadingController, listStreaming, withCaches } from './with-caches.ts';
+import { type LeadingController, listSettings, withCaches } from './with-caches.ts';
 
 interface WorkOptions {
   readonly env?: Environment;
@@ -112,7 +112,13 @@ it.each([
   { value: undefined, streaming: 'preferred' },
   { value: 'true', streaming: 'preferred' },
   { value: 'false', streaming: 'off' },
-])('given KUBE_FEATURE_WatchListClient=$value, then streamed lists are $streaming', ({ value, streaming }) => {
-  const env = { KUBE_FEATURE_WatchListClient: value };
-  expect([listStreaming(env), someWork({ env }).streaming()]).toEqual([streaming, streaming]);
-});
+])(
+  'given KUBE_FEATURE_WatchListClient=$value, then streamed lists are $streaming, and first lists are current',
+  ({ value, streaming }) => {
+    const env = { KUBE_FEATURE_WatchListClient: value };
+    expect([listSettings(env), someWork({ env }).streaming()]).toEqual([
+      { streaming, firstLists: 'current' },
+      streaming,
+    ]);
+  },
+);

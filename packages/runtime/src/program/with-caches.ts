@@ -28,10 +28,9 @@ export function withCaches(
   { env, createInformers = createInformerFactory, ...deps }: WithCachesDeps,
   assemble: (ports: ControllerPorts) => LeadingController,
 ): LeadingWork {
-  const streaming = listStreaming(env);
   // Registered here and not after the lease was acquired: a standby shows these metrics as well.
   const queueMetrics = workQueueMetricsOf(deps.metrics);
-  const watching = { ...deps, client: withOutageLog(deps, deps.client), streaming };
+  const watching = { ...deps, client: withOutageLog(deps, deps.client), ...listSettings(env) };
   return async (signal, gate) => {
     const informers = createInformers(watching);
     const client = fenced(deps.client, () => gate.held);
@@ -54,7 +53,10 @@ export function withCaches(
   };
 }
 
-/** client-go's switch, for servers on which streamed lists misbehave. */
-export function listStreaming(env: Environment): 'preferred' | 'off' {
-  return env['KUBE_FEATURE_WatchListClient'] === 'false' ? 'off' : 'preferred';
+/**
+ * A leader does not begin with what was true before its term: what the holder before has finished would be done again. The switch for streamed
+ * lists is client-go's, for servers on which they misbehave.
+ */
+export function listSettings(env: Environment): Required<Pick<InformerDeps, 'streaming' | 'firstLists'>> {
+  return { streaming: env['KUBE_FEATURE_WatchListClient'] === 'false' ? 'off' : 'preferred', firstLists: 'current' };
 }

@@ -34,9 +34,9 @@ export const provisioner: readonly Bug[] = [
     effect: 'A new leader calls DeleteVolume for a PersistentVolume that the leader before has deleted.',
     edits: [
       {
-        file: 'packages/provisioner/src/watched.ts',
-        find: "DeleteVolume would be called again.\n    firstList: 'current',\n",
-        replace: 'DeleteVolume would be called again.\n',
+        file: 'packages/runtime/src/program/with-caches.ts',
+        find: "firstLists: 'current' }",
+        replace: "firstLists: 'cached' }",
       },
     ],
   },

@@ -136,29 +136,4 @@ export const snapshotController: readonly Bug[] = [
       },
     ],
   },
-  {
-    name: 'claim-protected-by-old-list',
-    history: 'found by a story: f9fbe209',
-    effect:
-      'A claim that the first list of an old server shows without our finalizer stays protected after its last snapshot.',
-    edits: [
-      {
-        file: 'packages/snapshot-controller/src/watched.ts',
-        find: "would go and leave that on the claim for ever.\n    firstList: 'current',",
-        replace: 'would go and leave that on the claim for ever.',
-      },
-    ],
-  },
-  {
-    name: 'snapshot-goes-by-old-list',
-    history: 'found by a story: the first list of contents',
-    effect: 'A snapshot whose content the first list of an old server lacks goes before its content.',
-    edits: [
-      {
-        file: 'packages/snapshot-controller/src/watched.ts',
-        find: "the snapshot would go before it.\n    firstList: 'current',",
-        replace: 'the snapshot would go before it.',
-      },
-    ],
-  },
 ];

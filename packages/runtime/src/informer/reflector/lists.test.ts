@@ -34,7 +34,7 @@ describe('lists', () => {
   });
 
   it('[runtime#68a] given a first list that has to be current, then it is asked for without a version, and a relist with the last one', async () => {
-    const { api, clock, start, stop } = scriptedInformer({ streaming: 'off', firstList: 'current' });
+    const { api, clock, start, stop } = scriptedInformer({ streaming: 'off', firstLists: 'current' });
     const watch = new ScriptedBody();
     api.answers(listPage([aVolume('a', '1')], { resourceVersion: '10' }), watch);
     await start();

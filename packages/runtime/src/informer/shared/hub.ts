@@ -7,8 +7,7 @@
  * any controller will read is announced before, because an informer cannot keep more than it was made for: a reader that was not
  * announced, or came after its informer had begun, gets a second one. A reader whose index function throws fails alone.
  *
- * The watch of an informer that runs may have been silent for minutes when another controller begins. Where that controller asks for a
- * current first list, the informer lists again.
+ * The watch of an informer that runs may have been silent for minutes when another controller begins, so the informer then lists again.
  */
 import type { KubeObject } from '../../api/objects.ts';
 import type { Clock } from '../../clock/clock.ts';
@@ -87,7 +86,7 @@ export function createInformerHub(deps: InformerDeps): InformerHub {
   };
 
   const create = (options: InformerOptions<KubeObject>, readers: readonly (readonly [string, Reader])[]): Shared => {
-    const { transform: _t, indexers: _i, resyncMs: _r, firstList: _f, ...collection } = options;
+    const { transform: _t, indexers: _i, resyncMs: _r, ...collection } = options;
     const [only] = readers;
     const transform =
       readers.length === 1 ? only?.[1].transform : unionOf(readers.map(([, reader]) => reader.transform));
@@ -145,8 +144,8 @@ function createFactory(
     const place = shared.places.get(readerId(options)) ?? 0;
     const isKept =
       shared.places.size === 1 ? () => true : (object: KubeObject) => (keepersOf(object) & (1 << place)) !== 0;
-    const { indexers, resyncMs, firstList } = options;
-    if (firstList === 'current') toRefresh.add(shared);
+    const { indexers, resyncMs } = options;
+    toRefresh.add(shared);
     return createView(shared.informer, {
       owner,
       isKept,
@@ -161,7 +160,7 @@ function createFactory(
 
   const run = async (shared: Shared, from: Collection): Promise<void> => {
     try {
-      // Those that begin in the same turn share the first list, also if one of them wants a current one.
+      // Those that begin in the same turn share the first list.
       await clock.yieldToLoop();
       await shared.informer.run(shared.lifetime.signal);
     } finally {
