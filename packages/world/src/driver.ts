@@ -36,6 +36,7 @@ export interface DriverDeps {
   readonly overwritten: ReadonlySet<string>;
   readonly lateUntilMs: (process: string) => number;
   readonly shape: Shape;
+  readonly isChecked: boolean;
 }
 
 export function startDrivers(deps: DriverDeps): readonly DriverActor[] {
@@ -67,7 +68,7 @@ interface Abilities {
 }
 
 function startDriver(deps: DriverDeps, { name, programs, capabilities }: Abilities): DriverActor {
-  const { schedule, timeLine, server, isMounted, overwritten, lateUntilMs, shape } = deps;
+  const { schedule, timeLine, server, isMounted, overwritten, lateUntilMs, shape, isChecked } = deps;
   const process = schedule.process(name);
   const model = createDriverModel({
     clock: process.clock,
@@ -98,6 +99,7 @@ function startDriver(deps: DriverDeps, { name, programs, capabilities }: Abiliti
       lateUntilMs,
       isMounted,
       overwritten,
+      isChecked,
       programOf: programsByMethod,
       isOnNodes: shape.deployment === 'nodes' && shape.protection === 'always' && name === driverName,
       leaseOf: leasesByMethod(name),

@@ -41,6 +41,8 @@ export interface MoreOfPrograms {
   readonly mayLeak?: boolean;
   /** Only these programs run, one of each, and without a Lease. */
   readonly only?: readonly ProgramName[];
+  /** Whether invariants are looked at. Default true. */
+  readonly isChecked?: boolean;
 }
 
 export function startInstallation(deps: InstallationDeps): Installation {

@@ -90,6 +90,7 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
     timeLine,
     server: sim.server,
     shape,
+    isChecked: more.isChecked ?? true,
     overwritten: record.overwritten,
     lateUntilMs: network.lateUntilMs,
     isMounted: (volume, nodeId) => (sim.nodes.get(nodeId.replace(/^id-/, ''))?.mounts().get(volume)?.length ?? 0) > 0,

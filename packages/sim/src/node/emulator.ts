@@ -107,9 +107,11 @@ export function createNodeEmulator(sim: SimDeps, options: NodeOptions): NodeEmul
     }
   }
   function enqueueVolume(volume: PersistentVolume): void {
-    volumes.enqueue(keyOf(volume));
     const claim = view.claimOf(volume);
-    if (claim !== undefined) for (const pod of view.podsOfClaim(claim)) pods.enqueue(keyOf(pod));
+    const users = claim === undefined ? [] : view.podsOfClaim(claim);
+    // Each node sees the volumes of all.
+    if (users.length > 0 || table.get(keyOf(volume)) !== undefined) volumes.enqueue(keyOf(volume));
+    for (const pod of users) pods.enqueue(keyOf(pod));
   }
   function enqueueClaim(claim: PersistentVolumeClaim): void {
     for (const pod of view.podsOfClaim(claim)) enqueuePod(pod);

@@ -37,7 +37,10 @@ const schedulerName = 'default-scheduler';
 export function createScheduler(deps: SimDeps): SimController {
   const { client, informers, random, recorder } = deps;
   const all = {
-    pods: informers.informer({ resource: pods }),
+    pods: informers.informer({
+      resource: pods,
+      indexers: { node: (pod) => [nodeOf(pod)], waiting: (pod) => (isWaiting(pod) ? ['yes'] : []) },
+    }),
     claims: informers.informer({ resource: persistentVolumeClaims }),
     volumes: informers.informer({ resource: persistentVolumes }),
     classes: informers.informer({ resource: storageClasses }),
@@ -54,7 +57,7 @@ export function createScheduler(deps: SimDeps): SimController {
   }
 
   function waitingPods(): readonly ObjectKey[] {
-    return all.pods.lister.list().filter(isWaiting).map(keyOf);
+    return all.pods.lister.byIndex('waiting', 'yes').map(keyOf);
   }
 
   async function reconcile(key: ObjectKey, signal: AbortSignal): Promise<Outcome> {
@@ -64,7 +67,9 @@ export function createScheduler(deps: SimDeps): SimController {
       pod,
       claims: claimKeysOf(pod).map(claimState),
       nodes: all.nodes.lister.list().toSorted(byName).map(nodeFacts),
-      volumes: all.volumes.lister.list(),
+      get volumes() {
+        return all.volumes.lister.list();
+      },
       drivers: all.drivers.lister.list(),
       capacities: all.capacities.lister.list(),
     };
@@ -85,12 +90,17 @@ export function createScheduler(deps: SimDeps): SimController {
   }
 
   function nodeFacts(node: Node): NodeFacts {
-    const used = new Map<string, Set<string>>();
-    for (const pod of all.pods.lister.list()) {
-      if (nodeOf(pod) !== node.metadata?.name || isFinished(pod)) continue;
-      for (const key of claimKeysOf(pod)) note(used, claimState(key).volume);
-    }
-    return { node, csiNode: all.csiNodes.lister.get(keyOf(node)), used };
+    return {
+      node,
+      csiNode: all.csiNodes.lister.get(keyOf(node)),
+      get used() {
+        const used = new Map<string, Set<string>>();
+        for (const pod of all.pods.lister.byIndex('node', node.metadata?.name ?? '')) {
+          if (!isFinished(pod)) for (const key of claimKeysOf(pod)) note(used, claimState(key).volume);
+        }
+        return used;
+      },
+    };
   }
 
   async function perform(pod: Pod, action: ScheduleAction, signal: AbortSignal): Promise<void> {

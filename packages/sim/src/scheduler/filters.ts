@@ -69,10 +69,10 @@ function offers(capacity: CSIStorageCapacity, node: Node, wanted: bigint): boole
 }
 
 /** The volumes limit that each driver announced in the CSINode. */
-function hasRoom(state: ScheduleState, waiting: readonly PodClaim[], { csiNode, used }: NodeFacts): boolean {
-  return (csiNode?.spec.drivers ?? []).every(({ name, allocatable }) => {
+function hasRoom(state: ScheduleState, waiting: readonly PodClaim[], facts: NodeFacts): boolean {
+  return (facts.csiNode?.spec.drivers ?? []).every(({ name, allocatable }) => {
     if (allocatable?.count === undefined) return true;
-    const handles = new Set(used.get(name) ?? []);
+    const handles = new Set(facts.used.get(name) ?? []);
     for (const { volume } of state.claims) {
       if (volume?.spec?.csi?.driver === name) handles.add(volume.spec.csi.volumeHandle);
     }

@@ -23,6 +23,7 @@ export interface ScheduleState {
   readonly pod: Pod;
   readonly claims: readonly PodClaim[];
   readonly nodes: readonly NodeFacts[];
+  /** Read only if a claim waits for the pod. */
   readonly volumes: readonly PersistentVolume[];
   readonly drivers: readonly CSIDriver[];
   readonly capacities: readonly CSIStorageCapacity[];
@@ -31,6 +32,6 @@ export interface ScheduleState {
 export interface NodeFacts {
   readonly node: Node;
   readonly csiNode: CSINode | undefined;
-  /** Driver -> handles of the volumes that pods on this node use. */
+  /** Driver -> handles of the volumes that pods on this node use. Read only if a driver has a limit. */
   readonly used: ReadonlyMap<string, ReadonlySet<string>>;
 }

@@ -28,7 +28,7 @@ export interface Phase {
   readonly seconds: number;
   /** Calls that our programs made to the driver. */
   readonly calls: number;
-  /** Requests that our programs sent to the API server, those for leases left out. */
+  /** Requests that our programs sent towards the API server, those for leases left out. */
   readonly requests: number;
   /** Real time of the tasks of our programs. */
   readonly cpuMs: number;
@@ -50,10 +50,20 @@ const parts = { pods: 0.5, snapshots: 0.1, growth: 0.1, drained: 0.1 } as const;
 export async function measurePhases({ claims, nodes: nodeCount }: Size): Promise<readonly Phase[]> {
   const shape: Shape = { ...calmShape, nodes: nodeCount, limits: 'wide' };
   const depthSources: (() => ReturnType<NonNullable<NumberOptions['collect']>>)[] = [];
+  let requests = 0;
   const world = createWorld(
     { seed: 1, shape, happenings: [] },
     {
       args: ['--http-endpoint=127.0.0.1:0'],
+      isChecked: false,
+      striker: {
+        operations: [],
+        atRequest: ({ name }, { resource }) => {
+          if (ours.test(name) && resource !== 'leases') requests += 1;
+          return undefined;
+        },
+        atCalls: (_process, channel) => channel,
+      },
       openMetrics: async () => ({
         ...noMetrics,
         gauge: (options) => {
@@ -75,7 +85,7 @@ export async function measurePhases({ claims, nodes: nodeCount }: Size): Promise
     let cpuMs = 0;
     let lastMs = performance.now();
     model.forgetCalls();
-    const firstRequest = sim.server.requests.length;
+    requests = 0;
     const afterTask = (): void => {
       const nowMs = performance.now();
       if (ours.test(schedule.running ?? '')) cpuMs += nowMs - lastMs;
@@ -99,9 +109,7 @@ export async function measurePhases({ claims, nodes: nodeCount }: Size): Promise
       name,
       seconds: (schedule.elapsedMs - fromMs) / 1000,
       calls: model.calls.length,
-      requests: sim.server.requests
-        .slice(firstRequest)
-        .filter(({ userAgent, resource }) => ours.test(userAgent) && resource !== 'leases').length,
+      requests,
       cpuMs,
       depths: [...depths]
         .filter(([, most]) => most > 0)
