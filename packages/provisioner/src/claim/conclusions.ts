@@ -55,9 +55,13 @@ interface Failed {
 
 /** The call is repeated from memory until the driver refuses. A single refusal may hide a volume; the third one in a row counts. */
 function goneFailure(s: ClaimState, context: ClaimContext, { end, answer }: Failed): Action {
-  if (answer === 'final' && keptForMs([...(s.deletion?.answers ?? []), answer]) !== undefined) {
+  const boundMs = answer && keptForMs([...(s.deletion?.answers ?? []), answer]);
+  if (answer === 'final' && boundMs !== undefined) {
     return s.memory.kind === 'none' ? { ...end, row: 'C39', outcome: done } : { row: 'C39', kind: 'settle' };
   }
+  // The request was released, and cannot be made again: its source may be gone, and would be held in vain.
+  const isReleased = s.memory.kind === 'none' || s.memory.kind === 'open';
+  if (isReleased && boundMs !== undefined && (s.deletion?.forMs ?? 0) >= boundMs) return forgotten(s, context, end);
   return unprotectedFailure(s, context, { end, answer });
 }
 
@@ -66,8 +70,12 @@ function unprotectedFailure(s: ClaimState, context: ClaimContext, { end, answer 
   if (s.deletion === undefined || s.deletion.seenForMs < repeatedForMs) {
     return answer === undefined ? end : { ...end, answer };
   }
+  return forgotten(s, context, end);
+}
+
+function forgotten(s: ClaimState, context: ClaimContext, end: Conclusion): Conclusion {
   const last = { ...end, row: 'C62', outcome: done, events: [] } as const;
-  if (s.deletion.isGivenUp === true) return last;
+  if (s.deletion?.isGivenUp === true) return last;
   const event = messages.givenUpEvent(messages.givenUp(finalizerFacts(s, context), sinceWhat(s)));
   return { ...last, events: s.presence === 'gone' ? [] : [event], givenUp: 'yes' };
 }

@@ -222,6 +222,39 @@ const rows: readonly Row[] = [
     next: `retry, Warning: error getting handle for DataSource Type VolumeSnapshot by Name daily: error getting snapshot daily from api server: no${kept}, failure, open answer`,
   },
   {
+    row: 'C62',
+    given: 'a snapshot that cannot be read for the third time, gone for minutes, and its request was released',
+    state: state(
+      {
+        ...announced,
+        source: snapshotRead({ snapshot: { kind: 'failed', message: 'no' } }),
+        remembers: 'open',
+        presence: 'gone',
+        answers: ['final', 'final'],
+        deletedForMs: 300_000,
+      },
+      restoring,
+    ),
+    next: 'done, failure, given up',
+  },
+  {
+    row: 'C44',
+    given:
+      'a snapshot that cannot be read for the third time, gone for less than minutes, and its request was released',
+    state: state(
+      {
+        ...announced,
+        source: snapshotRead({ snapshot: { kind: 'failed', message: 'no' } }),
+        remembers: 'open',
+        presence: 'gone',
+        answers: ['final', 'final'],
+        deletedForMs: 299_999,
+      },
+      restoring,
+    ),
+    next: 'retry, failure, open answer',
+  },
+  {
     row: 'C44',
     given: 'a claim as source that cannot be read',
     state: state(

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** How long a deleted claim is kept for an outcome that never comes. */
 import type { PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
-import { provisioningFinalizer } from '../names.ts';
+import { copying, finalizersOf, fromSnapshot, prepareSources, snapshotOf } from '../../testing/sources.ts';
+import { provisioningFinalizer, snapshotSourceProtection } from '../names.ts';
 
 type Code = 'DeadlineExceeded' | 'Internal';
 const finalizer = provisioningFinalizer(driverName);
@@ -206,6 +208,26 @@ describe('a claim that is gone while its outcome is open', () => {
     const calls = p.calls().length;
     await p.clock.advance(2 * day);
     expect([p.calls().length, givenUpCount(p), unsettledClaims(p)]).toEqual([calls, 1, 0]);
+  });
+
+  it('[provisioner#P6] given a released request whose source is gone, when the claim is gone, then it is counted and forgotten in minutes, and the snapshot can go', async () => {
+    const p = await aProvisioner({ controller: copying, settings: { provisioningProtection: 'always' } });
+    await prepareSources(p);
+    p.driver.faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'Internal' } });
+    p.server.seed(aClaim({ spec: fromSnapshot, finalizers: [finalizer] }));
+    await p.settle();
+    p.deleteClaim();
+    await p.clock.advance(300_000);
+    expect(finalizersOf(snapshotOf(p))).toEqual([snapshotSourceProtection]);
+    p.server.objects.delete(volumeSnapshots, { namespace: 'team', name: 'daily' });
+    p.server.objects.remove(volumeSnapshotContents, { name: 'content-daily' });
+    removeByForce(p);
+    await p.clock.advance(300_000);
+    expect([p.claim(), snapshotOf(p)]).toEqual([undefined, undefined]);
+    expect([
+      unsettledClaims(p),
+      p.metrics.value('csi_sidecars_provisioning_given_up_total', { class: 'fast', source: 'VolumeSnapshot' }),
+    ]).toEqual([0, 1]);
   });
 
   it('[provisioner#P6] given the provisioner stops, then the gauge is 0, because its memory is gone', async () => {
