@@ -16,7 +16,7 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
   const recorded = new Set<string>();
   const deleted = new Set<string>();
   const requested = new Map<string, Set<string>>();
-  /** Answers to CreateVolume since its claim is leaving, by the name of the volume. */
+  /** Answers to CreateVolume that the caller had since its claim is leaving, by the name of the volume. */
   const leaving = new Map<string, number>();
   /** Who may have made a volume, by its name. */
   const makers = new Map<string, string>();
@@ -92,8 +92,10 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
     },
     answered({ method, request: { name, volume_id: handle }, code }) {
       if (method === 'CreateVolume' && code === 'ResourceExhausted') makers.delete(String(name));
-      if (method === 'CreateVolume') noteAnswer(String(name), code);
       if (method === 'DeleteVolume' && code === 'OK') deleted.add(String(handle));
+    },
+    heard({ method, request: { name }, code }) {
+      if (method === 'CreateVolume') noteAnswer(String(name), code);
     },
     afterDeath,
     look() {
