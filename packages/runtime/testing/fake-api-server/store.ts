@@ -76,6 +76,8 @@ export function createStore(options: StoreOptions = {}): Store {
 
   function createCollection(): Collection {
     const objects = new Map<string, StoredObject>();
+    /** By key; undefined after a change. */
+    let sorted: readonly StoredObject[] | undefined;
     const watchers = new Set<() => void>();
     let log: Change[] = [];
     let forgotten = 0;
@@ -88,6 +90,7 @@ export function createStore(options: StoreOptions = {}): Store {
       compactedAt = keep === 0 ? revision : (dropped.at(-1)?.revision ?? compactedAt);
     }
     function commit(change: Change): void {
+      sorted = undefined;
       log.push(change);
       if (log.length > historyLimit) forget(Math.floor(historyLimit / 2));
       for (const wake of watchers) wake();
@@ -112,8 +115,8 @@ export function createStore(options: StoreOptions = {}): Store {
       get: (key) => objects.get(key),
       list(at) {
         if (at !== undefined && at < compactedAt) return undefined;
-        const view = at === undefined || at >= revision ? objects : past(at);
-        return [...view].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+        if (at !== undefined && at < revision) return byKey(past(at));
+        return (sorted ??= byKey(objects));
       },
       put(key, object) {
         const previous = objects.get(key);
@@ -145,6 +148,7 @@ export function createStore(options: StoreOptions = {}): Store {
         return () => {
           objects.clear();
           for (const [key, object] of saved) objects.set(key, object);
+          sorted = undefined;
           forget(0);
         };
       },
@@ -180,4 +184,8 @@ export function createStore(options: StoreOptions = {}): Store {
       };
     },
   };
+}
+
+function byKey(objects: ReadonlyMap<string, StoredObject>): readonly StoredObject[] {
+  return [...objects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
 }
