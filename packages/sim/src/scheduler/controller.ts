@@ -37,10 +37,7 @@ const schedulerName = 'default-scheduler';
 export function createScheduler(deps: SimDeps): SimController {
   const { client, informers, random, recorder } = deps;
   const all = {
-    pods: informers.informer({
-      resource: pods,
-      indexers: { node: (pod) => [nodeOf(pod)], waiting: (pod) => (isWaiting(pod) ? ['yes'] : []) },
-    }),
+    pods: informers.informer({ resource: pods, indexers: { node: (pod) => [nodeOf(pod)] } }),
     claims: informers.informer({ resource: persistentVolumeClaims }),
     volumes: informers.informer({ resource: persistentVolumes }),
     classes: informers.informer({ resource: storageClasses }),
@@ -51,18 +48,27 @@ export function createScheduler(deps: SimDeps): SimController {
   };
   // One worker: two pods must not both get the last free slot of a node.
   const loop = createLoop(deps, { name: 'scheduler', informers: Object.values(all), reconcile, workers: 1 });
-  all.pods.addHandler(enqueueFor(loop, (pod) => [...(isWaiting(pod) ? [keyOf(pod)] : waitingPods())]));
+  /** Pods that were looked at and have no node: a change of anything may give them one. */
+  const parked = new Set<ObjectKey>();
+  all.pods.addHandler(enqueueFor(loop, (pod) => (isWaiting(pod) ? [keyOf(pod)] : unpark())));
   for (const informer of [all.claims, all.volumes, all.classes, all.nodes, all.csiNodes, all.drivers, all.capacities]) {
-    informer.addHandler(enqueueFor<KubeObject>(loop, waitingPods));
+    informer.addHandler(enqueueFor<KubeObject>(loop, unpark));
   }
 
-  function waitingPods(): readonly ObjectKey[] {
-    return all.pods.lister.byIndex('waiting', 'yes').map(keyOf);
+  function unpark(): readonly ObjectKey[] {
+    const keys = [...parked];
+    parked.clear();
+    return keys;
   }
 
   async function reconcile(key: ObjectKey, signal: AbortSignal): Promise<Outcome> {
     const pod = all.pods.lister.get(key);
-    if (pod === undefined || !isWaiting(pod)) return done;
+    if (pod === undefined || !isWaiting(pod)) {
+      parked.delete(key);
+      return done;
+    }
+    // Before the caches are read, so that no change is missed.
+    parked.add(key);
     const state = {
       pod,
       claims: claimKeysOf(pod).map(claimState),
