@@ -100,6 +100,7 @@ function startDriver(deps: DriverDeps, { name, programs, capabilities }: Abiliti
       isMounted,
       overwritten,
       isChecked,
+      nodesExpand: shape.nodesExpand && name === driverName,
       programOf: programsByMethod,
       isOnNodes: shape.deployment === 'nodes' && shape.protection === 'always' && name === driverName,
       leaseOf: leasesByMethod(name),

@@ -122,4 +122,16 @@ export const resizer: readonly Bug[] = [
       },
     ],
   },
+  {
+    name: 'resizer-forgets-node-expansion',
+    history: 'made up after the invariants: the driver asks for an expansion on the node',
+    effect: 'A claim shows the new size although its node was never asked to grow the file system.',
+    edits: [
+      {
+        file: 'packages/resizer/src/expand/perform.ts',
+        find: 'const { capacity_bytes: bytes, node_expansion_required: needsNode } = answer.value;',
+        replace: 'const { capacity_bytes: bytes } = answer.value;\n    const needsNode = false as boolean;',
+      },
+    ],
+  },
 ];

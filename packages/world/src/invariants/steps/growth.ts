@@ -2,9 +2,10 @@
 /**
  * - `intent`: an expansion is called only once the status of the claim says so.
  * - `same-size`: while the outcome of an expansion is open, no other size is called for the volume.
+ * - `node-first`: where the driver wants the node to grow the file system, only kubelet writes the new size into the claim.
  * - `paced`: see `pace.ts`.
  */
-import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import { type PersistentVolumeClaim, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { bytesOf } from '../quiet/lookups.ts';
 import { createPace } from './pace.ts';
 import { type Check, type Findings, open, type Request, type Stage, volumeOf } from './stage.ts';
@@ -13,7 +14,7 @@ import { type Check, type Findings, open, type Request, type Stage, volumeOf } f
 const paced: ReadonlySet<string> = new Set(['ControllerExpandVolume', 'ControllerModifyVolume']);
 
 export function growthChecks(stage: Stage, { breach }: Findings): Check {
-  const { server, programOf } = stage;
+  const { server, programOf, nodesExpand } = stage;
   const sizes = new Map<string, string>();
   const pace = createPace({ ...stage, breach });
 
@@ -34,6 +35,16 @@ export function growthChecks(stage: Stage, { breach }: Findings): Check {
     if (before !== size) breach(`same-size: ${size} is called while the outcome of ${before} is open`);
   }
 
+  function lookAtSizes(): void {
+    const { verb, resource, subresource, userAgent, code, body } = server.requests.at(-1) ?? {};
+    if (!nodesExpand || verb !== 'patch' || resource !== 'persistentvolumeclaims' || subresource !== 'status') return;
+    const { status } = body as PersistentVolumeClaim;
+    const size = status?.capacity?.['storage'];
+    if (code === 200 && userAgent?.startsWith('csi-') === true && size !== undefined) {
+      breach(`node-first: ${userAgent.split('/')[0]} writes the size ${size} into a claim whose node has to grow it`);
+    }
+  }
+
   return {
     beforeCall({ process, method, request }) {
       if (paced.has(method)) pace.before(process, programOf.get(method) ?? '', request);
@@ -44,6 +55,9 @@ export function growthChecks(stage: Stage, { breach }: Findings): Check {
       if (method === 'ControllerExpandVolume' && !open.has(code)) sizes.delete(String(request['volume_id']));
     },
     afterDeath: pace.forget,
-    look: pace.look,
+    look() {
+      pace.look();
+      lookAtSizes();
+    },
   };
 }

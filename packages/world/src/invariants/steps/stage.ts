@@ -28,6 +28,8 @@ export interface Stage {
   readonly programOf: ReadonlyMap<string, string>;
   /** Each node has volumes of its own, and a claim shows from the first call on whose it is. */
   readonly isOnNodes: boolean;
+  /** The driver wants each node to grow the file system, too. */
+  readonly nodesExpand: boolean;
   /** Looking at many objects at each call would take longer than the calls. */
   readonly isChecked: boolean;
 }
