@@ -133,7 +133,7 @@ export const attachmentKinds: Kinds = {
       claim: dice.below(claims),
       what: dice.pick(['volumeattachments/status', 'volumeattachments/status', 'volumeattachments']),
       trouble: dice.pick(['timesOut', 'timesOut', 'openBefore', 'none']),
-      ms: dice.pick([18_000, 22_000, 26_000, 30_000]),
+      ms: dice.pick([5_000, 10_000, 14_000, 18_000, 24_000, 30_000]),
     }),
     act: (world, { claim, what, trouble, ms }) => {
       withClaim(world, claim, () => {
