@@ -74,10 +74,11 @@ export const snapshotKinds: Kinds = {
       creation: dice.pick(troubleNames),
       deletion: dice.pick(['none', 'slow', 'openBefore', 'openBefore']),
       deleteMs: dice.pick([100, 2_000, 12_000]),
+      from: dice.pick(['creation', 'deletion']),
       everyMs: dice.pick([200, 1_000, 4_000]),
       times: 1 + dice.below(4),
     }),
-    act: (world, { snapshot, claim, creation, deletion, deleteMs, everyMs, times }) => {
+    act: (world, { snapshot, claim, creation, deletion, deleteMs, from, everyMs, times }) => {
       withBoundClaim(world, claim, () => {
         meet(world, 'CreateSnapshot', creation);
         meet(world, 'DeleteSnapshot', deletion);
@@ -93,7 +94,10 @@ export const snapshotKinds: Kinds = {
             { op: 'add', path: '/metadata/annotations', value: metadata?.annotations ?? {} },
           ] as const;
           const write = (): void => void tried(world.client.patch(target, { type: 'json', operations }));
-          for (let count = 1; count <= times; count += 1) afterwards(world, everyMs * count, write);
+          const isOld = (): unknown => (from === 'creation' ? true : withMark(made(), 'beingDeleted'));
+          when(world, isOld, () => {
+            for (let count = 1; count <= times; count += 1) afterwards(world, everyMs * count, write);
+          });
         });
       });
     },
