@@ -178,20 +178,25 @@ export const snapshotKinds: Kinds = {
       });
     },
   }),
-  /** One snapshot of a claim is taken while the next one begins, and fails for a while. */
+  /** One snapshot of a claim is taken while the next one begins, and fails for a while. The release of the claim may be slow. */
   snapshotsOverlap: kind({
-    weight: 3,
+    weight: 4,
     draw: (dice) => ({
       snapshot: drawSnapshot(dice),
       claim: drawClaim(dice),
       trouble: dice.pick(['slow', 'openBefore']),
-      ms: dice.pick([0, 10, 30, 100]),
+      ms: dice.pick([0, 10, 30, 100, 300, 1_000]),
+      releaseMs: dice.pick([0, 400, 1_500]),
     }),
-    act: (world, { snapshot, claim, trouble, ms }) => {
+    act: (world, { snapshot, claim, trouble, ms, releaseMs }) => {
       withBoundClaim(world, claim, () => {
         doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
         const begun = (): unknown => withMark(contentOf(world, snapshot), 'beingCreated');
         when(world, begun, () => {
+          const untilMs = world.schedule.elapsedMs + 2_000;
+          const what = 'update persistentvolumeclaims';
+          const fault = { kind: 'delay', ms: releaseMs } as const;
+          if (releaseMs > 0) world.network.open({ untilMs, who: 'snapshot-controller', what, chance: 1, fault });
           afterwards(world, ms, () => meet(world, 'CreateSnapshot', trouble));
           doLater(world, [ms, 'createSnapshot'], { snapshot: snapshot + 1, claim, class: '' });
         });
