@@ -78,14 +78,14 @@ export const snapshotKinds: Kinds = {
   }),
   /** Its writer writes as often as its copy is old. */
   contentMeetsOldCopy: kind({
-    weight: 4,
+    weight: 5,
     draw: (dice) => ({
       snapshot: drawSnapshot(dice),
       claim: drawClaim(dice),
       creation: dice.pick(troubleNames),
       deletion: dice.pick(['none', 'slow', 'openBefore', 'openBefore']),
       deleteMs: dice.pick([100, 2_000, 12_000]),
-      from: dice.pick(['creation', 'deletion']),
+      from: dice.pick(['creation', 'deletion', 'deletion']),
       everyMs: dice.pick([200, 1_000, 4_000]),
       times: 1 + dice.below(4),
     }),
