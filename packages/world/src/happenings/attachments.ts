@@ -44,6 +44,19 @@ function startBehind(world: World, lists: OldLists, lagMs: number): void {
   startAgain(world, { program: 'csi-attacher', lists, resource: 'volumeattachments', lagMs, ms: 40_000 });
 }
 
+/** The attacher dies before its next write of a status arrives. */
+function diesBeforeStatus(world: World): void {
+  world.network.open({
+    untilMs: world.schedule.elapsedMs + 10_000,
+    who: podOf(world, 'csi-attacher'),
+    what: 'patch volumeattachments/status',
+    chance: 1,
+    times: 1,
+    fault: { kind: 'hang', point: 'before' },
+    onStrike: (process) => process.kill('crash before a write'),
+  });
+}
+
 interface Behind {
   readonly claim: number;
   readonly shown: string;
@@ -97,26 +110,32 @@ export const attachmentKinds: Kinds = {
         });
       }),
   }),
-  /** A tool of others keeps an attachment for a while: the attacher has to write its end. */
+  /**
+   * A tool of others keeps an attachment for a while: the attacher has to write its end. The attacher may have died before it wrote that the
+   * volume is attached, so that the next one learns from the driver that it is.
+   */
   attachmentIsHeld: kind({
-    weight: 2,
+    weight: 3,
     draw: (dice) => ({
       claim: dice.below(claims),
+      attacher: dice.pick(['attaches', 'dies']),
+      what: dice.pick(['patch volumeattachments/status', 'patch volumeattachments']),
       how: dice.pick(['reset', 'timeout'] as const),
       lagMs: dice.pick([0, 5_000]),
       ms: dice.pick([5_000, 40_000]),
     }),
-    act: (world, { claim, how, lagMs, ms }) => {
+    act: (world, { claim, attacher, what, how, lagMs, ms }) => {
       withClaim(world, claim, () => {
+        if (attacher === 'dies') diesBeforeStatus(world);
         doNow(world, 'createPod', { claim, pod: 0 });
-        onceAttachment(world, { claim, is: isAttached }, (attachment) => {
+        onceAttachment(world, { claim, is: attacher === 'dies' ? isMarked : isAttached }, (attachment) => {
           const target = { resource: volumeAttachments, ref: refOf(attachment) };
           const write = (metadata: object): Promise<unknown> =>
             world.client.patch(target, { type: 'strategic', body: { metadata } });
           void tried(write(addedFinalizer(attachment, hold)));
           doNow(world, 'deletePod', { claim, pod: 0 });
           onceAttachment(world, { claim, is: isDeleting }, () =>
-            connectionGoesDead(world, 'csi-attacher', { what: 'patch volumeattachments/status', how, lagMs }),
+            connectionGoesDead(world, 'csi-attacher', { what, how, lagMs }),
           );
           // Once more: a backup may bring it back.
           for (const afterMs of [ms, 150_000]) {
@@ -133,7 +152,7 @@ export const attachmentKinds: Kinds = {
       claim: dice.below(claims),
       what: dice.pick(['volumeattachments/status', 'volumeattachments/status', 'volumeattachments']),
       trouble: dice.pick(['timesOut', 'timesOut', 'openBefore', 'none']),
-      ms: dice.pick([18_000, 22_000, 26_000, 30_000]),
+      ms: dice.pick([5_000, 10_000, 14_000, 18_000, 24_000, 30_000]),
     }),
     act: (world, { claim, what, trouble, ms }) => {
       withClaim(world, claim, () => {

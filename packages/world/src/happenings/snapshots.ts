@@ -22,6 +22,17 @@ function patchContent(world: World, name: string, body: object): void {
   void tried(world.client.patch(target, { type: 'merge', body }));
 }
 
+/** Upstream's snapshot-controller replaces all annotations of a content by those of its copy. */
+function writeOldCopy(
+  world: World,
+  { metadata: { name = '', uid = '', annotations = {} } = {} }: VolumeSnapshotContent,
+): void {
+  world.record.overwritten.add(uid);
+  const target = { resource: volumeSnapshotContents, ref: { name } };
+  const operations = [{ op: 'add', path: '/metadata/annotations', value: annotations }] as const;
+  void tried(world.client.patch(target, { type: 'json', operations }));
+}
+
 export const snapshotKinds: Kinds = {
   /**
    * A program is replaced, and the watch cache that fills its first lists is behind, for one kind or for all. It shows a snapshot in the
@@ -65,35 +76,73 @@ export const snapshotKinds: Kinds = {
       });
     },
   }),
-  /** Upstream's snapshot-controller replaces all annotations of a content by those of its copy, as often as that copy is old. */
+  /** Its writer writes as often as its copy is old. */
   contentMeetsOldCopy: kind({
-    weight: 4,
+    weight: 5,
     draw: (dice) => ({
       snapshot: drawSnapshot(dice),
       claim: drawClaim(dice),
       creation: dice.pick(troubleNames),
       deletion: dice.pick(['none', 'slow', 'openBefore', 'openBefore']),
       deleteMs: dice.pick([100, 2_000, 12_000]),
+      from: dice.pick(['creation', 'deletion', 'deletion']),
       everyMs: dice.pick([200, 1_000, 4_000]),
       times: 1 + dice.below(4),
     }),
-    act: (world, { snapshot, claim, creation, deletion, deleteMs, everyMs, times }) => {
+    act: (world, { snapshot, claim, creation, deletion, deleteMs, from, everyMs, times }) => {
       withBoundClaim(world, claim, () => {
         meet(world, 'CreateSnapshot', creation);
         meet(world, 'DeleteSnapshot', deletion);
         doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
         doLater(world, [deleteMs, 'deleteSnapshot'], { snapshot });
         const made = (): VolumeSnapshotContent | undefined => contentOf(world, snapshot);
-        when(world, made, ({ metadata }) => {
+        when(world, made, (copy) => {
           // An intent that comes back after its call is taken for that of an open one.
           if (withMark(made(), 'beingCreated') !== undefined) return;
-          world.record.overwritten.add(metadata?.uid ?? '');
-          const target = { resource: volumeSnapshotContents, ref: { name: metadata?.name ?? '' } };
-          const operations = [
-            { op: 'add', path: '/metadata/annotations', value: metadata?.annotations ?? {} },
-          ] as const;
-          const write = (): void => void tried(world.client.patch(target, { type: 'json', operations }));
-          for (let count = 1; count <= times; count += 1) afterwards(world, everyMs * count, write);
+          const isOld = (): unknown => (from === 'creation' ? true : withMark(made(), 'beingDeleted'));
+          when(world, isOld, () => {
+            for (let count = 1; count <= times; count += 1)
+              afterwards(world, everyMs * count, () => writeOldCopy(world, copy));
+          });
+        });
+      });
+    },
+  }),
+  /**
+   * The server queues what csi-snapshotter writes onto a content of which others have replaced the annotations, and whose snapshot is not
+   * wanted any more. csi-snapshotter dies in the first of these writes, which arrives after the next process has begun.
+   */
+  contentIsWrittenLate: kind({
+    weight: 4,
+    draw: (dice) => ({
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
+      what: dice.pick(['patch volumesnapshotcontents', 'patch volumesnapshotcontents/status']),
+      ms: dice.pick([3_000, 8_000]),
+    }),
+    act: (world, { snapshot, claim, what, ms }) => {
+      withBoundClaim(world, claim, () => {
+        meet(world, 'CreateSnapshot', 'slow');
+        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
+        const made = (): VolumeSnapshotContent | undefined => contentOf(world, snapshot);
+        when(world, made, (copy) => {
+          afterwards(world, 1_000, () => {
+            writeOldCopy(world, copy);
+            doLater(world, [1_000, 'deleteSnapshot'], { snapshot });
+            const late = {
+              untilMs: world.schedule.elapsedMs + 20_000,
+              who: podOf(world, 'csi-snapshotter'),
+              chance: 1,
+              fault: { kind: 'delay', ms },
+            } as const;
+            world.network.open({
+              ...late,
+              what,
+              times: 1,
+              onStrike: (process) => process.kill('crash during a write'),
+            });
+            world.network.open({ ...late, what: 'patch volumesnapshotcontents' });
+          });
         });
       });
     },
@@ -174,20 +223,25 @@ export const snapshotKinds: Kinds = {
       });
     },
   }),
-  /** One snapshot of a claim is taken while the next one begins, and fails for a while. */
+  /** One snapshot of a claim is taken while the next one begins, and fails for a while. The release of the claim may be slow. */
   snapshotsOverlap: kind({
-    weight: 3,
+    weight: 4,
     draw: (dice) => ({
       snapshot: drawSnapshot(dice),
       claim: drawClaim(dice),
       trouble: dice.pick(['slow', 'openBefore']),
-      ms: dice.pick([0, 10, 30, 100]),
+      ms: dice.pick([0, 10, 30, 100, 300, 1_000]),
+      releaseMs: dice.pick([0, 400, 1_500]),
     }),
-    act: (world, { snapshot, claim, trouble, ms }) => {
+    act: (world, { snapshot, claim, trouble, ms, releaseMs }) => {
       withBoundClaim(world, claim, () => {
         doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
         const begun = (): unknown => withMark(contentOf(world, snapshot), 'beingCreated');
         when(world, begun, () => {
+          const untilMs = world.schedule.elapsedMs + 2_000;
+          const what = 'update persistentvolumeclaims';
+          const fault = { kind: 'delay', ms: releaseMs } as const;
+          if (releaseMs > 0) world.network.open({ untilMs, who: 'snapshot-controller', what, chance: 1, fault });
           afterwards(world, ms, () => meet(world, 'CreateSnapshot', trouble));
           doLater(world, [ms, 'createSnapshot'], { snapshot: snapshot + 1, claim, class: '' });
         });

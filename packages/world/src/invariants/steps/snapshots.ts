@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * - `intent`: a snapshot is cut only once its content says so.
+ * - `intent`: a snapshot is cut only once its content says so, and no content says so again that is ready or is to be deleted.
  * - `protected`: the claim of a snapshot that is being cut cannot go.
  * - `recorded`: a snapshot that had an object in the API has one until it is deleted.
  * - `in-use`: no content is deleted that is to be retained.
@@ -25,6 +25,10 @@ export function snapshotChecks(stage: Stage, { breach, retained, denied }: Findi
   /** Names of snapshots with a call whose end is not known, and of those with another one after it. */
   const asked = new Set<string>();
   const repeated = new Set<string>();
+  /** Process and name of each call whose outcome its process does not know. */
+  const underWay = new Set<string>();
+  /** How much of an intent is shown by contents that need none any more, by UID. */
+  const finished = new Map<string, number>();
 
   function beforeSnapshot(name: unknown): void {
     const content = ownContents(stage).find(({ spec }) => `snapshot-${spec?.volumeSnapshotRef?.uid}` === name);
@@ -83,6 +87,20 @@ export function snapshotChecks(stage: Stage, { breach, retained, denied }: Findi
     }
   }
 
+  /** Only of what csi-snapshotter writes: others put old annotations back. The intent of a call that is open may be written again. */
+  function lookAtIntent({ metadata, spec, status }: VolumeSnapshotContent): void {
+    const { uid = '', name, labels, annotations, deletionTimestamp } = metadata ?? {};
+    const { beingCreated, beingDeleted } = snapshotAnnotations;
+    const marks = [labels, annotations].filter((each) => each?.[beingCreated] !== undefined).length;
+    const isByProgram = /^csi-(snapshotter|sidecars)/.test(server.requests.at(-1)?.userAgent ?? '');
+    if (isByProgram && marks > (finished.get(uid) ?? marks))
+      breach(`intent: content ${name} says again that it is being created`);
+    const isToGo = deletionTimestamp !== undefined && annotations?.[beingDeleted] !== undefined && marks === 0;
+    const isOpen = [...underWay].some((each) => each.endsWith(` snapshot-${spec?.volumeSnapshotRef?.uid}`));
+    if (status?.readyToUse === true || (isToGo && !isOpen)) finished.set(uid, marks);
+    else finished.delete(uid);
+  }
+
   function lookAtLastRequest(): void {
     const { verb, resource, name = '', code, userAgent } = server.requests.at(-1) ?? {};
     if (verb !== 'delete' || resource !== volumeSnapshotContents.plural || code !== 200) return;
@@ -92,15 +110,22 @@ export function snapshotChecks(stage: Stage, { breach, retained, denied }: Findi
   }
 
   return {
-    beforeCall({ method, request: { name } }) {
-      if (method === 'CreateSnapshot') beforeSnapshot(name);
-      if (cuts.has(method)) (asked.has(String(name)) ? repeated : asked).add(String(name));
+    afterDeath(process) {
+      for (const each of underWay) if (each.startsWith(`${process} `)) underWay.delete(each);
     },
-    heard({ method, request: { name }, code }) {
+    beforeCall({ process, method, request: { name } }) {
+      if (method === 'CreateSnapshot') beforeSnapshot(name);
+      if (!cuts.has(method)) return;
+      (asked.has(String(name)) ? repeated : asked).add(String(name));
+      underWay.add(`${process} ${String(name)}`);
+    },
+    heard({ process, method, request: { name }, code }) {
+      if (!open.has(code)) underWay.delete(`${process} ${String(name)}`);
       if (cuts.has(method)) noteEnd(String(name), code);
     },
     look() {
       lookAtRecords();
+      for (const content of ownContents(stage)) lookAtIntent(content);
       lookAtLastRequest();
     },
   };
