@@ -8,7 +8,7 @@ import { adminKinds } from './admins.ts';
 import { kind, type Kinds } from './kind.ts';
 import { afterwards, readyContent, when } from './moments.ts';
 import { podOf } from './more-faults.ts';
-import { doNow, meet, withBoundClaim } from './more-users.ts';
+import { doLater, doNow, meet, withBoundClaim } from './more-users.ts';
 import { claims, snapshots } from './users.ts';
 
 const selectedNode = 'volume.kubernetes.io/selected-node';
@@ -85,6 +85,26 @@ export const volumeKinds: Kinds = {
             });
           },
         );
+      });
+    },
+  }),
+  /** A claim is deleted during its call, and its watch is late. */
+  claimDiesUnseen: kind({
+    weight: 4,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      trouble: dice.pick(['none', 'openAfter', 'openBefore', 'connectionBreaks']),
+      ms: dice.pick([0, 20, 200]),
+      lagMs: dice.pick([3_000, 15_000]),
+    }),
+    act: (world, { claim, trouble, ms, lagMs }) => {
+      const { network, schedule } = world;
+      meet(world, 'CreateVolume', trouble);
+      doNow(world, 'createClaim', { claim, class: 'fast', attributes: '' });
+      onceCalled(world, claim, () => {
+        const who = podOf(world, 'csi-provisioner');
+        network.lag({ untilMs: schedule.elapsedMs + lagMs, who, resource: 'persistentvolumeclaims', ms: lagMs });
+        doLater(world, [ms, 'deleteClaim'], { claim });
       });
     },
   }),

@@ -5,8 +5,9 @@
  * - `recorded`: a volume that had an object in the API has one until it is deleted.
  * - `in-use`: no volume is deleted that is attached, or whose object is bound or retained.
  * - `gone`: DeleteVolume is not repeated for a PersistentVolume that is gone, by no process: its handle may be in use again.
+ *   A process whose cache still shows a claim that is gone makes a volume once more, and not again and again.
  */
-import { leases, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
+import { leases, type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import { leaseNamespace } from '../../names.ts';
 import { type Check, type Findings, open, ownVolumes, podOf, type Stage, volumeOf } from './stage.ts';
 
@@ -20,12 +21,24 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
   const leaving = new Map<string, number>();
   /** Who may have made a volume, by its name. */
   const makers = new Map<string, string>();
+  /** Handles, by the name of the volume. */
+  const made = new Map<string, Set<string>>();
   let term = '';
+
+  const claimOf = (name: string): PersistentVolumeClaim | undefined =>
+    objects.list(persistentVolumeClaims).find(({ metadata }) => name === `pvc-${metadata?.uid}`);
 
   function beforeCreation(process: string, name: string): void {
     requested.set(process, (requested.get(process) ?? new Set()).add(name));
     const other = makers.get(name) ?? podOf(process);
     makers.set(name, podOf(process));
+    if (
+      (made.get(name)?.size ?? 0) > 1 &&
+      claimOf(name) === undefined &&
+      driver.volumes().every((it) => it.name !== name)
+    ) {
+      breach(`gone: ${process} makes ${name} again and again, for a claim that is gone`);
+    }
     if (!isOnNodes || other === podOf(process)) return;
     breach(`one-volume: ${podOf(process)} asks for ${name}, which ${other} may have made`);
   }
@@ -44,7 +57,7 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
 
   /** P6 of the provisioner's page: the call of a claim that is leaving ends with a final code once three answers came. */
   function noteAnswer(name: string, code: string): void {
-    const claim = objects.list(persistentVolumeClaims).find(({ metadata }) => name === `pvc-${metadata?.uid}`);
+    const claim = claimOf(name);
     const answers = (leaving.get(name) ?? 0) + 1;
     if (claim !== undefined && claim.metadata?.deletionTimestamp === undefined) return;
     leaving.set(name, answers);
@@ -76,6 +89,7 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
       if (phase !== 'ready') continue;
       if (names.has(name)) breach(`one-volume: two volumes are named ${name}`);
       names.add(name);
+      made.set(name, (made.get(name) ?? new Set()).add(id));
       if (recorded.has(id) && !known.has(id) && !retained.has(id))
         breach(`recorded: volume ${name} has lost its PersistentVolume`);
     }
