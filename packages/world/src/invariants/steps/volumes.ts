@@ -5,11 +5,14 @@
  * - `recorded`: a volume that had an object in the API has one until it is deleted.
  * - `in-use`: no volume is deleted that is attached, or whose object is bound or retained.
  * - `gone`: DeleteVolume is not repeated for a PersistentVolume that is gone, by no process: its handle may be in use again.
- *   A process whose cache still shows a claim that is gone makes a volume once more, and not again and again.
+ *   A process whose cache still shows a claim that is gone does not make its volume again and again.
  */
 import { leases, type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import { leaseNamespace } from '../../names.ts';
 import { type Check, type Findings, open, ownVolumes, podOf, type Stage, volumeOf } from './stage.ts';
+
+/** For the claim; once more for an old cache (C22); once more from memory, if the claim was looked at while that volume went (C63). */
+const mostMade = 3;
 
 export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied }: Findings): Check {
   const { server, driver, leaseOf, isOnNodes } = stage;
@@ -19,8 +22,8 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
   const requested = new Map<string, Set<string>>();
   /** Answers to CreateVolume that the caller had since its claim is leaving, by the name of the volume. */
   const leaving = new Map<string, number>();
-  /** Who may have made a volume, by its name. */
-  const makers = new Map<string, string>();
+  /** Who may have made a volume, and how often it was called, by its name. */
+  const makers = new Map<string, { readonly pod: string; readonly calls: number }>();
   /** Handles, by the name of the volume. */
   const made = new Map<string, Set<string>>();
   let term = '';
@@ -30,10 +33,10 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
 
   function beforeCreation(process: string, name: string): void {
     requested.set(process, (requested.get(process) ?? new Set()).add(name));
-    const other = makers.get(name) ?? podOf(process);
-    makers.set(name, podOf(process));
+    const { pod: other, calls } = makers.get(name) ?? { pod: podOf(process), calls: 0 };
+    makers.set(name, { pod: podOf(process), calls: calls + 1 });
     if (
-      (made.get(name)?.size ?? 0) > 1 &&
+      (made.get(name)?.size ?? 0) >= mostMade &&
       claimOf(name) === undefined &&
       driver.volumes().every((it) => it.name !== name)
     ) {
@@ -53,6 +56,12 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
     const stored = driver.volumes().find(({ id }) => id === handle);
     if ((stored?.attachments.length ?? 0) > 0) breach('in-use: DeleteVolume of a volume that is attached');
     if (deleted.has(handle) && volume === undefined) breach('gone: DeleteVolume for a PersistentVolume that is gone');
+  }
+
+  /** O2 and O5 of the provisioner's page: nothing was made. */
+  function noteRefusal(name: string, code: string): void {
+    const isFinal = code !== 'OK' && !open.has(code) && makers.get(name)?.calls === 1;
+    if (isFinal || code === 'ResourceExhausted') makers.delete(name);
   }
 
   /** P6 of the provisioner's page: the call of a claim that is leaving ends with a final code once three answers came. */
@@ -105,7 +114,7 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
       if (method === 'DeleteVolume') beforeDeletion(String(handle));
     },
     answered({ method, request: { name, volume_id: handle }, code }) {
-      if (method === 'CreateVolume' && code === 'ResourceExhausted') makers.delete(String(name));
+      if (method === 'CreateVolume') noteRefusal(String(name), code);
       if (method === 'DeleteVolume' && code === 'OK') deleted.add(String(handle));
     },
     heard({ method, request: { name }, code }) {
