@@ -108,4 +108,31 @@ export const volumeKinds: Kinds = {
       });
     },
   }),
+  /** A claim is deleted after its first clone. Another clone is under way, or waits for a pod. */
+  sourceDiesBeforeClone: kind({
+    weight: 4,
+    draw: (dice) => ({
+      claim: claims + dice.below(4),
+      class: dice.pick(['fast', 'late', 'late']),
+      trouble: dice.pick(['none', 'slow', 'openBefore']),
+      then: dice.pick(['nothing', 'createPod', 'deleteClaim']),
+      ms: dice.pick([500, 10_000, 40_000]),
+    }),
+    act: (world, { claim: from, class: storageClass, trouble, then, ms }) => {
+      const [first, second] = [from + 4, from + 8];
+      withBoundClaim(world, from, () => {
+        doNow(world, 'cloneClaim', { claim: first, from, class: 'fast' });
+        when(
+          world,
+          () => claimOf(world, first)?.spec?.volumeName,
+          () => {
+            meet(world, 'CreateVolume', trouble);
+            doNow(world, 'cloneClaim', { claim: second, from, class: storageClass });
+            doLater(world, [100, 'deleteClaim'], { claim: from });
+            if (then !== 'nothing') doLater(world, [ms, then], { claim: second, pod: 0 });
+          },
+        );
+      });
+    },
+  }),
 };
