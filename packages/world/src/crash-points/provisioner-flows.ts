@@ -79,7 +79,7 @@ const provisionerFlows: readonly Flow[] = [
 ];
 
 const restore: Step = [0, 'restoreClaim', { claim: 1, snapshot: 0 }];
-const clone: Step = [0, 'cloneClaim', { claim: 1, from: claim }];
+const clone: Step = [0, 'cloneClaim', { claim: 1, from: claim, class: 'fast' }];
 
 const sourceFlows = flowsOf(
   { program: 'csi-provisioner', beside: snapshotting },

@@ -53,7 +53,7 @@ export const lostAnswers: Readonly<Record<'reset' | 'timeout' | 'hang', Fault>> 
   hang: { kind: 'hang', point: 'after' },
 };
 
-const answers: Readonly<Record<string, Fault>> = {
+export const answers: Readonly<Record<string, Fault>> = {
   conflict: status(409, 'Conflict'),
   internal: status(500, 'InternalError'),
   throttled: status(429, 'TooManyRequests', '1'),

@@ -9,6 +9,7 @@ import { moreUserKinds } from './more-users.ts';
 import { rareKinds } from './rare.ts';
 import { snapshotKinds } from './snapshots.ts';
 import { userKinds } from './users.ts';
+import { volumeKinds } from './volumes.ts';
 
 export type { HappeningKind } from './kind.ts';
 
@@ -21,6 +22,7 @@ const byName: Readonly<Record<string, HappeningKind>> = {
   ...attachmentKinds,
   ...snapshotKinds,
   ...growthKinds,
+  ...volumeKinds,
   ...rareKinds,
 };
 

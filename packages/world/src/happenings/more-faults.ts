@@ -13,9 +13,11 @@ import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { leaseNamespace } from '../names.ts';
 import type { AgedWindow, OldLists } from '../network.ts';
 import type { World } from '../world.ts';
-import { lostAnswers } from './faults.ts';
+import type { ProgramName } from '../programs.ts';
+import { answers, lostAnswers } from './faults.ts';
 import { kind, type Kinds } from './kind.ts';
-import { doLater, meet, withClaim } from './more-users.ts';
+import { afterwards, leaderOf } from './moments.ts';
+import { doLater, doNow, meet, withBoundClaim, withClaim } from './more-users.ts';
 import { claims, snapshots } from './users.ts';
 
 const programs = ['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter', 'snapshot-controller'];
@@ -52,6 +54,15 @@ const callsOf: Readonly<Record<string, string>> = {
   growClaim: 'ControllerExpandVolume',
   createSnapshot: 'CreateSnapshot',
 };
+/** What follows from what users do, and who writes it. */
+const writesOf: Readonly<Partial<Record<ProgramName, readonly [work: string, what: string]>>> = {
+  'csi-provisioner': ['deleteClaim', 'delete persistentvolumes'],
+  'csi-attacher': ['createPod', 'patch volumeattachments/status'],
+  'csi-resizer': ['growClaim', 'patch persistentvolumeclaims/status'],
+  'csi-snapshotter': ['createSnapshot', 'patch volumesnapshotcontents'],
+  'snapshot-controller': ['createSnapshot', 'create volumesnapshotcontents'],
+};
+
 interface Behind extends Pick<AgedWindow, 'lists'> {
   readonly program: string;
   /** Whose watch is late. Default: that of every kind, the lease included. */
@@ -139,6 +150,31 @@ export const moreFaultKinds: Kinds = {
           meet(world, method, 'timesOut');
           doLater(world, [afterMs, what], { claim, pod: 0, gib: 3, snapshot: claim % snapshots, class: '' });
         }
+      });
+    },
+  }),
+  /** The server puts a write off, and its sender stands still before it writes again. */
+  standsStillInWrite: kind({
+    weight: 4,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      program: dice.pick(Object.keys(writesOf) as ProgramName[]),
+      ms: dice.pick([0, 200, 800]),
+      stillMs: dice.pick([12_000, 25_000, 40_000]),
+    }),
+    act: (world, { claim, program, ms, stillMs }) => {
+      const [work, what] = writesOf[program]!;
+      withBoundClaim(world, claim, () => {
+        world.network.open({
+          untilMs: world.schedule.elapsedMs + 20_000,
+          who: leaderOf(world, program)?.name ?? program,
+          what,
+          chance: 1,
+          times: 1,
+          fault: answers['throttled']!,
+          onStrike: (process) => afterwards(world, ms, () => process.suspend(stillMs)),
+        });
+        doNow(world, work, { claim, pod: 0, gib: 5, snapshot: claim % snapshots, class: '' });
       });
     },
   }),

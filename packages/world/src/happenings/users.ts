@@ -80,10 +80,14 @@ export const userKinds: Kinds = {
   }),
   cloneClaim: kind({
     weight: 2,
-    draw: (dice) => ({ claim: dice.below(claims), from: dice.below(claims) }),
-    act: (world, { claim, from }) =>
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      from: dice.below(claims),
+      class: dice.pick(['fast', 'fast', 'late']),
+    }),
+    act: (world, { claim, from, class: storageClassName }) =>
       createClaim(world, claimName(claim), {
-        storageClassName: 'fast',
+        storageClassName,
         resources: { requests: { storage: '6Gi' } },
         dataSource: { kind: 'PersistentVolumeClaim', name: claimName(from) },
       }),

@@ -9,7 +9,7 @@ import type { ObjectAccess } from '@csi-sidecars/runtime/testing';
 import { snapshotFinalizers, volumeSnapshots } from '@csi-sidecars/volume';
 import { namespace } from '../../names.ts';
 import type { World } from '../../world.ts';
-import { bytesOf, hasEvent, isDeleting, isSource, podsOf } from './lookups.ts';
+import { bytesOf, hasEvent, isAdmitted, isDeleting, isSource, isUnsettled, podsOf } from './lookups.ts';
 
 export function unsettledClaims(world: World): readonly string[] {
   const { objects } = world.sim.server;
@@ -25,20 +25,19 @@ export function unsettledClaims(world: World): readonly string[] {
     const found: string[] = [];
     const volume = volumes.get(claim.spec?.volumeName ?? '');
     if (volume?.spec?.claimRef?.uid !== claim.metadata?.uid) found.push(`claim ${name} has lost its volume`);
-    const extra = claim.metadata?.finalizers?.filter((each) => each.startsWith('provisioning-protection')) ?? [];
-    if (extra.length > 0) found.push(`claim ${name} still has ${extra.join(', ')}`);
+    if (isUnsettled(claim)) found.push(`claim ${name} still has the finalizer of csi-provisioner`);
     return [...found, ...unsettledSize(world, claim)];
   });
 }
 
 /**
- * A pod keeps its claim. So does a snapshot of a bound claim that fails, or that another claim is to be restored from: both say why, and a
+ * A pod keeps its claim. So does a clone that waits for a pod, and a snapshot of a bound claim that fails, or that another claim is to be restored from: both say why, and a
  * person deletes what is in the way.
  */
 function isUsed({ sim }: World, claim: PersistentVolumeClaim): boolean {
   const { objects } = sim.server;
   const { name = '' } = claim.metadata ?? {};
-  if (podsOf(objects, name).length > 0) return true;
+  if (podsOf(objects, name).length > 0 || isToBeCloned(objects, name)) return true;
   return objects
     .list(volumeSnapshots)
     .filter(({ spec }) => spec?.source?.persistentVolumeClaimName === name)
@@ -47,6 +46,14 @@ function isUsed({ sim }: World, claim: PersistentVolumeClaim): boolean {
         claim.status?.phase === 'Bound' &&
         (snapshot.status?.error !== undefined || (isDeleting(snapshot) && isSource(objects, snapshot))),
     );
+}
+
+function isToBeCloned(objects: ObjectAccess, name: string): boolean {
+  return objects.list(persistentVolumeClaims).some(({ spec, status }) => {
+    const { kind, name: source } = spec?.dataSource ?? {};
+    const isClone = kind === 'PersistentVolumeClaim' && source === name;
+    return isClone && status?.phase !== 'Bound' && spec?.storageClassName === 'late';
+  });
 }
 
 /** It has the finalizer of snapshot-controller, and each of its snapshots is ready or gone. */
@@ -60,8 +67,13 @@ function isKeptForNothing(objects: ObjectAccess, { metadata }: PersistentVolumeC
     );
 }
 
-function waitsForPerson({ sim }: World, { metadata, spec }: PersistentVolumeClaim): boolean {
-  const { objects } = sim.server;
+function waitsForPerson(world: World, { metadata, spec }: PersistentVolumeClaim): boolean {
+  const { objects } = world.sim.server;
+  // An instance of another node has died in its call, and what it has made has the name.
+  const made = world.drivers[0].model.volumes().find((each) => each.name === `pvc-${metadata?.uid}`);
+  if (world.story.shape.deployment === 'nodes' && made !== undefined && isAdmitted(world, world.drivers[0], made)) {
+    return true;
+  }
   const hasPod = podsOf(objects, metadata?.name ?? '').length > 0;
   if (spec?.storageClassName === 'late' && !hasPod) return true;
   // Bound by half to a PersistentVolume that a person has deleted, with its finalizers: lost.

@@ -25,6 +25,11 @@ export function isSource(objects: ObjectAccess, { metadata }: KubeObject): boole
     );
 }
 
+/** It has the finalizer of csi-provisioner: a volume may exist that is not recorded. */
+export function isUnsettled({ metadata }: KubeObject): boolean {
+  return metadata?.finalizers?.some((each) => each.startsWith('provisioning-protection')) === true;
+}
+
 export function podsOf(objects: ObjectAccess, claim: string): readonly Pod[] {
   return objects
     .list(pods)

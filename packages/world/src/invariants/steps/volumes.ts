@@ -5,10 +5,14 @@
  * - `recorded`: a volume that had an object in the API has one until it is deleted.
  * - `in-use`: no volume is deleted that is attached, or whose object is bound or retained.
  * - `gone`: DeleteVolume is not repeated for a PersistentVolume that is gone, by no process: its handle may be in use again.
+ *   A process whose cache still shows a claim that is gone does not make its volume again and again.
  */
-import { leases, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
+import { leases, type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import { leaseNamespace } from '../../names.ts';
 import { type Check, type Findings, open, ownVolumes, podOf, type Stage, volumeOf } from './stage.ts';
+
+/** For the claim; once more for an old cache (C22); once more from memory, if the claim was looked at while that volume went (C63). */
+const mostMade = 3;
 
 export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied }: Findings): Check {
   const { server, driver, leaseOf, isOnNodes } = stage;
@@ -18,14 +22,26 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
   const requested = new Map<string, Set<string>>();
   /** Answers to CreateVolume that the caller had since its claim is leaving, by the name of the volume. */
   const leaving = new Map<string, number>();
-  /** Who may have made a volume, by its name. */
-  const makers = new Map<string, string>();
+  /** Who may have made a volume, and how often it was called, by its name. */
+  const makers = new Map<string, { readonly pod: string; readonly calls: number }>();
+  /** Handles, by the name of the volume. */
+  const made = new Map<string, Set<string>>();
   let term = '';
+
+  const claimOf = (name: string): PersistentVolumeClaim | undefined =>
+    objects.list(persistentVolumeClaims).find(({ metadata }) => name === `pvc-${metadata?.uid}`);
 
   function beforeCreation(process: string, name: string): void {
     requested.set(process, (requested.get(process) ?? new Set()).add(name));
-    const other = makers.get(name) ?? podOf(process);
-    makers.set(name, podOf(process));
+    const { pod: other, calls } = makers.get(name) ?? { pod: podOf(process), calls: 0 };
+    makers.set(name, { pod: podOf(process), calls: calls + 1 });
+    if (
+      (made.get(name)?.size ?? 0) >= mostMade &&
+      claimOf(name) === undefined &&
+      driver.volumes().every((it) => it.name !== name)
+    ) {
+      breach(`gone: ${process} makes ${name} again and again, for a claim that is gone`);
+    }
     if (!isOnNodes || other === podOf(process)) return;
     breach(`one-volume: ${podOf(process)} asks for ${name}, which ${other} may have made`);
   }
@@ -42,9 +58,15 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
     if (deleted.has(handle) && volume === undefined) breach('gone: DeleteVolume for a PersistentVolume that is gone');
   }
 
+  /** O2 and O5 of the provisioner's page: nothing was made. */
+  function noteRefusal(name: string, code: string): void {
+    const isFinal = code !== 'OK' && !open.has(code) && makers.get(name)?.calls === 1;
+    if (isFinal || code === 'ResourceExhausted') makers.delete(name);
+  }
+
   /** P6 of the provisioner's page: the call of a claim that is leaving ends with a final code once three answers came. */
   function noteAnswer(name: string, code: string): void {
-    const claim = objects.list(persistentVolumeClaims).find(({ metadata }) => name === `pvc-${metadata?.uid}`);
+    const claim = claimOf(name);
     const answers = (leaving.get(name) ?? 0) + 1;
     if (claim !== undefined && claim.metadata?.deletionTimestamp === undefined) return;
     leaving.set(name, answers);
@@ -76,6 +98,7 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
       if (phase !== 'ready') continue;
       if (names.has(name)) breach(`one-volume: two volumes are named ${name}`);
       names.add(name);
+      made.set(name, (made.get(name) ?? new Set()).add(id));
       if (recorded.has(id) && !known.has(id) && !retained.has(id))
         breach(`recorded: volume ${name} has lost its PersistentVolume`);
     }
@@ -91,7 +114,7 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
       if (method === 'DeleteVolume') beforeDeletion(String(handle));
     },
     answered({ method, request: { name, volume_id: handle }, code }) {
-      if (method === 'CreateVolume' && code === 'ResourceExhausted') makers.delete(String(name));
+      if (method === 'CreateVolume') noteRefusal(String(name), code);
       if (method === 'DeleteVolume' && code === 'OK') deleted.add(String(handle));
     },
     heard({ method, request: { name }, code }) {
