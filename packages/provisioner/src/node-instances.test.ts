@@ -83,6 +83,24 @@ async function playFor(p: Fixture, ms: number): Promise<void> {
 }
 
 describe('a live claim that another instance settles', () => {
+  it('[provisioner#P11] given always and a finalizer that arrives after that of another instance, then this instance does not call', async () => {
+    const options = { mode: 'always' } as const;
+    const first = await instance('n1', { ...options, seed: [late, aNodeObject('n1'), aNodeObject('n2')] });
+    const second = await instance('n2', options, first);
+    second.faults.push({
+      when: ({ verb, resource }) => verb === 'update' && resource === 'persistentvolumeclaims',
+      fault: { kind: 'delay', ms: 5_000 },
+      times: 1,
+    });
+    first.driver.faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'DeadlineExceeded' } });
+    first.server.seed(aClaim({ node: 'n2' }));
+    await first.settle();
+    selectNode(first, 'n1');
+    await first.clock.advance(minute);
+    expect([counted(first, 'CreateVolume') > 0, second.calls()]).toEqual([true, []]);
+    expect(first.claim()?.metadata?.annotations?.[instanceAnnotation(driverName)]).toBe('n1');
+  });
+
   it('[provisioner#P12] given the Node of that instance is away for a second, when this node is selected, then the claim is not released and no second volume is made', async () => {
     const [first, second] = await openOnFirst();
     first.crash();

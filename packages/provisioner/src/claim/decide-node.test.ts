@@ -406,6 +406,13 @@ const rows: readonly Case[] = [
     next: 'retry, Warning: full, failure',
   },
   {
+    row: 'C47',
+    given: 'another instance was faster with its finalizer',
+    facts: { ...announced, protecting: 'done', record: 'read' },
+    claim: { node: 'n2', protection: 'on' },
+    next: 'done',
+  },
+  {
     row: 'C22',
     given: 'a call of its own is open, another node is selected',
     facts: { ...announced, remembers: 'open', protecting: 'done', record: 'read' },

@@ -26,7 +26,7 @@ import type { Pinned } from './memory.ts';
 import * as messages from './messages.ts';
 import { affinityOf } from './persistent-volume.ts';
 import type { Plan, PlanAnswer } from './plan.ts';
-import { mayProtect } from './protection.ts';
+import { mayProtect, settlerOf } from './protection.ts';
 import type { Action, ClaimContext, ClaimState, Row } from './state.ts';
 
 export function decide(s: ClaimState, context: ClaimContext): Action {
@@ -211,6 +211,8 @@ function firstCall(s: ClaimState, context: ClaimContext, { plan, content }: Plan
       return fail(s, context, { row: 'C36', message: messages.unprotectable(context.driver.name), answer: 'open' });
     }
   }
+  // Another instance was faster: the finalizer is its own.
+  if (!wasOutstanding && !isOpen && typeof settlerOf(s.claim, context) === 'object') return conclude('C47', done);
   // The finalizer is new, so no call of this instance is open.
   if (s.volume.kind === 'elsewhere' && !wasOutstanding && !isOpen) return finishSettled(s, stop('C10'));
   const request = toRequest(s, { plan, content });
