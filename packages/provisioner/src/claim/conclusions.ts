@@ -60,8 +60,8 @@ function goneFailure(s: ClaimState, context: ClaimContext, { end, answer }: Fail
     return s.memory.kind === 'none' ? { ...end, row: 'C39', outcome: done } : { row: 'C39', kind: 'settle' };
   }
   // The request was released, and cannot be made again: its source may be gone, and would be held in vain.
-  const isReleased = s.memory.kind === 'none' || s.memory.kind === 'open';
-  if (isReleased && boundMs !== undefined && (s.deletion?.forMs ?? 0) >= boundMs) return forgotten(s, context, end);
+  if (s.memory.kind === 'open' && boundMs !== undefined && s.deletion!.forMs >= boundMs)
+    return forgotten(s, context, end);
   return unprotectedFailure(s, context, { end, answer });
 }
 
@@ -75,7 +75,7 @@ function unprotectedFailure(s: ClaimState, context: ClaimContext, { end, answer 
 
 function forgotten(s: ClaimState, context: ClaimContext, end: Conclusion): Conclusion {
   const last = { ...end, row: 'C62', outcome: done, events: [] } as const;
-  if (s.deletion?.isGivenUp === true) return last;
+  if (s.deletion!.isGivenUp === true) return last;
   const event = messages.givenUpEvent(messages.givenUp(finalizerFacts(s, context), sinceWhat(s)));
   return { ...last, events: s.presence === 'gone' ? [] : [event], givenUp: 'yes' };
 }
