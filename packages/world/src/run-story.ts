@@ -167,7 +167,7 @@ function deleteRetained(world: World): void {
 
 /**
  * An administrator does what the event of a deleted claim says, and gives its volume up: one that went with its PersistentVolume and its source,
- * and one whose source the driver lacks. The latter is damage only: a restored backup brings the claim back, and not the source.
+ * and one whose source the driver lacks, or whose name another volume has. That is damage only: a restored backup brings the claim back, and not the source.
  * With `always` csi-provisioner keeps such a claim until a person acts (P9).
  */
 function giveUp({ sim, client, record, story }: World): void {
@@ -176,7 +176,7 @@ function giveUp({ sim, client, record, story }: World): void {
     const { uid = '', namespace, name = '', deletionTimestamp } = metadata ?? {};
     if (deletionTimestamp === undefined) continue;
     const isAsked = objects.list(events).some(({ involvedObject, message = '' }) => {
-      const isLost = record.givenUp.has(uid) || (story.shape.damage && message.includes('code = NotFound'));
+      const isLost = record.givenUp.has(uid) || (story.shape.damage && /code = (NotFound|AlreadyExists)/.test(message));
       return isLost && involvedObject.uid === uid && message.includes('to give that volume up');
     });
     const target = { resource: persistentVolumeClaims, ref: { namespace, name } };
