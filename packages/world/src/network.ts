@@ -8,7 +8,7 @@ import {
   withFaults,
   type Draw,
 } from '@csi-sidecars/runtime/testing';
-import { type KubeObject, stringifyJson, type Transport } from '@csi-sidecars/runtime';
+import type { Transport } from '@csi-sidecars/runtime';
 
 export interface FaultWindow {
   readonly untilMs: number;
@@ -33,23 +33,9 @@ export interface LagWindow {
   readonly ms: number;
 }
 
-/** Lists that were true some time ago, by plural. */
-export type OldLists = ReadonlyMap<
-  string,
-  { readonly items: readonly KubeObject[]; readonly [field: string]: unknown }
->;
-
-export interface AgedWindow {
-  readonly untilMs: number;
-  readonly who: string;
-  readonly lists: OldLists;
-}
-
 export interface Network {
   readonly open: (window: FaultWindow) => void;
   readonly lag: (window: LagWindow) => void;
-  /** Lists of any version come from an old state, and none is streamed. */
-  readonly age: (window: AgedWindow) => void;
   /** When the last message to or from the process arrived, or will arrive, that was late. */
   readonly lateUntilMs: (process: string) => number;
   /** From then on nothing fails, whatever is opened. */
@@ -70,7 +56,6 @@ export interface NetworkDeps {
 export function createNetwork({ server, transport, draw, strike, onRequest }: NetworkDeps): Network {
   let faults: (FaultWindow & { asked: number; struck: number })[] = [];
   let lags: LagWindow[] = [];
-  let aged: AgedWindow[] = [];
   let over = false;
   const late = new Map<string, number>();
   let messages = 0;
@@ -95,20 +80,14 @@ export function createNetwork({ server, transport, draw, strike, onRequest }: Ne
     return undefined;
   }
 
-  function agedFor(name: string): AgedWindow | undefined {
-    return aged.find(({ untilMs, who }) => untilMs >= now() && name.startsWith(who));
-  }
-
   return {
     open: (window) => void (over || faults.push({ ...window, asked: 0, struck: 0 })),
     lag: (window) => void (over || lags.push(window)),
     lateUntilMs: (name) => late.get(name) ?? 0,
-    age: (window) => void (over || aged.push(window)),
     isOver: () => over,
     end() {
       faults = [];
       lags = [];
-      aged = [];
       over = true;
     },
     transportFor(process) {
@@ -117,11 +96,8 @@ export function createNetwork({ server, transport, draw, strike, onRequest }: Ne
         return ms;
       };
       const decide = (target: FaultTarget): Fault | undefined => {
-        const isStream = aged.length > 0 && target.request.path.includes('sendInitialEvents=true');
-        const isRefused = isStream && agedFor(process.name) !== undefined;
         const struck = strike?.(process, target);
-        const found = struck ?? (faults.length === 0 ? undefined : faultFor(process, target));
-        const fault = isRefused ? noStreams : found;
+        const fault = struck ?? (faults.length === 0 ? undefined : faultFor(process, target));
         if (fault?.kind === 'delay') noted(fault.ms);
         onRequest(process, target, fault);
         return fault;
@@ -133,14 +109,7 @@ export function createNetwork({ server, transport, draw, strike, onRequest }: Ne
         }
         return noted(ms);
       };
-      const fromOldState: Transport = async (request) => {
-        const plural = /^\/api[^?]*\/([a-z]+)\?(?!watch).*resourceVersion=0(&|$)/.exec(request.path)?.[1];
-        const list = plural === undefined ? undefined : agedFor(process.name)?.lists.get(plural);
-        if (list === undefined) return transport(request);
-        const body = Buffer.from(stringifyJson({ ...list, items: list.items.filter(isSelected(request.path)) }));
-        return { status: 200, headers: { 'content-type': 'application/json' }, body: chunksOf(body) };
-      };
-      const faulty = withFaults(fromOldState, { clock: server.clock, decide });
+      const faulty = withFaults(transport, { clock: server.clock, decide });
       return createLink({ process, server, transport: faulty, delayMs: () => noted(delayMs()), watchLagMs });
     },
   };
@@ -148,19 +117,6 @@ export function createNetwork({ server, transport, draw, strike, onRequest }: Ne
 
 /** Most messages are faster. */
 const usualMs = 12;
-
-/** As a server answers that does not know streamed lists. */
-const noStreams: Fault = { kind: 'status', point: 'before', code: 422, reason: 'Invalid' };
-
-/** `labelSelector=key=value`, the one form that lists of old states are asked with. */
-function isSelected(path: string): (object: KubeObject) => boolean {
-  const [, key = '', value = ''] = /labelSelector=([^&]+?)%3D([^&]+)/.exec(path)?.map(decodeURIComponent) ?? [];
-  return ({ metadata }) => key === '' || metadata?.labels?.[key] === value;
-}
-
-async function* chunksOf(body: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield body;
-}
 
 function isMeant(what: string, { verb, resource, subresource }: FaultTarget): boolean {
   if (what === '*') return true;

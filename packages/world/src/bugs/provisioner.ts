@@ -29,18 +29,6 @@ export const provisioner: readonly Bug[] = [
     ],
   },
   {
-    name: 'provisioner-deletes-what-old-list-shows',
-    history: 'upstream: the first list is at version 0',
-    effect: 'A new leader calls DeleteVolume for a PersistentVolume that the leader before has deleted.',
-    edits: [
-      {
-        file: 'packages/runtime/src/program/with-caches.ts',
-        find: "firstLists: 'current' }",
-        replace: "firstLists: 'cached' }",
-      },
-    ],
-  },
-  {
     name: 'provisioner-leaks-volume-of-deleted-claim',
     history: 'external-provisioner#486',
     effect: 'A claim that is deleted after CreateVolume timed out is forgotten, and its volume stays.',

@@ -96,7 +96,7 @@ export const snapshotter: readonly Bug[] = [
   {
     name: 'snapshotter-restores-withdrawn-intent',
     history: 'found by a story: csi-snapshotter#147',
-    effect: 'Half an intent of an old list is written again although it was withdrawn, and a second snapshot is cut.',
+    effect: 'Half an intent of a late list is written again although it was withdrawn, and a second snapshot is cut.',
     edits: [
       {
         file: 'packages/snapshotter/src/decide-creation.ts',

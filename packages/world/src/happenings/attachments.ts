@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What happens to attachments and PersistentVolumes at a certain point of their lives. */
-import {
-  addedFinalizer,
-  persistentVolumes,
-  removedFinalizer,
-  type VolumeAttachment,
-  volumeAttachments,
-} from '@csi-sidecars/runtime';
-import type { OldLists } from '../network.ts';
+import { addedFinalizer, persistentVolumes, removedFinalizer, volumeAttachments } from '@csi-sidecars/runtime';
 import type { World } from '../world.ts';
 import { refOf } from './admins.ts';
 import { lostAnswers } from './faults.ts';
 import { kind, type Kinds } from './kind.ts';
-import { listsOf, podOf, startAgain } from './more-faults.ts';
+import { diesInWrite, podOf } from './more-faults.ts';
 import { doNow, meet, withClaim } from './more-users.ts';
 import { isAttached, isDeleting, isMarked, onceAttachment, onceVolume } from './moments.ts';
 import { claims, tried } from './users.ts';
@@ -39,11 +32,6 @@ function connectionGoesDead(world: World, program: string, { what, how, lagMs }:
   });
 }
 
-/** The attacher starts again, and its first list of attachments is an old one. */
-function startBehind(world: World, lists: OldLists, lagMs: number): void {
-  startAgain(world, { program: 'csi-attacher', lists, resource: 'volumeattachments', lagMs, ms: 40_000 });
-}
-
 /** The attacher dies before its next write of a status arrives. */
 function diesBeforeStatus(world: World): void {
   world.network.open({
@@ -57,28 +45,6 @@ function diesBeforeStatus(world: World): void {
   });
 }
 
-interface Behind {
-  readonly claim: number;
-  readonly shown: string;
-  readonly lagMs: number;
-}
-
-/** The list shows an attachment that is being made or is leaving, and its successor has its name by then if it is on the same node. */
-function startWithPredecessor(world: World, { claim, shown, lagMs }: Behind): void {
-  const isOne = (it: VolumeAttachment): boolean => isMarked(it) && (shown === 'attaching' || isAttached(it));
-  onceAttachment(world, { claim, is: isOne }, ({ metadata }) => {
-    const attaching = listsOf(world, [volumeAttachments]);
-    if (shown === 'detaching') meet(world, 'ControllerUnpublishVolume', 'slow');
-    doNow(world, 'deletePod', { claim, pod: 0 });
-    onceAttachment(world, { claim, is: isDeleting }, () => {
-      const lists = shown === 'attaching' ? attaching : listsOf(world, [volumeAttachments]);
-      doNow(world, 'createPod', { claim, pod: 1 });
-      const isNext = (it: VolumeAttachment): boolean => it.metadata?.uid !== metadata?.uid && isAttached(it);
-      onceAttachment(world, { claim, is: isNext }, () => startBehind(world, lists, lagMs));
-    });
-  });
-}
-
 const works: Readonly<Record<string, string>> = {
   createPod: 'csi-attacher',
   deletePod: 'csi-attacher',
@@ -88,25 +54,27 @@ const works: Readonly<Record<string, string>> = {
 };
 
 export const attachmentKinds: Kinds = {
-  attacherStartsBehind: kind({
+  /**
+   * The attacher dies while the server queues its last write for an attachment. The list of the next one shows what was before that write, and
+   * arrives when the attachment has a successor, whose name is the same if it is on the same node.
+   */
+  detachEndsUnseen: kind({
     weight: 4,
     draw: (dice) => ({
       claim: dice.below(claims),
-      shown: dice.pick(['nothing', 'attaching', 'detaching']),
-      lagMs: dice.pick([5_000, 15_000]),
+      ms: dice.pick([3_000, 5_000]),
+      lagMs: dice.pick([10_000, 15_000]),
     }),
-    act: (world, args) =>
-      withClaim(world, args.claim, () => {
-        const { claim, shown, lagMs } = args;
-        const before = listsOf(world, [volumeAttachments]);
-        if (shown === 'attaching') meet(world, 'ControllerPublishVolume', 'slow');
+    act: (world, { claim, ms, lagMs }) =>
+      withClaim(world, claim, () => {
         doNow(world, 'createPod', { claim, pod: 0 });
-        if (shown !== 'nothing') return startWithPredecessor(world, args);
-        onceAttachment(world, { claim, is: isAttached }, ({ spec }) => {
-          // An administrator has given the volume up, which goes with its claim.
-          const ref = { name: spec.source.persistentVolumeName ?? '' };
-          void tried(world.client.delete(persistentVolumes, ref));
-          startBehind(world, before, lagMs);
+        onceAttachment(world, { claim, is: isAttached }, () => {
+          doNow(world, 'deletePod', { claim, pod: 0 });
+          onceAttachment(world, { claim, is: isDeleting }, () => {
+            doNow(world, 'createPod', { claim, pod: 1 });
+            const late = { program: 'csi-attacher', resource: 'volumeattachments', lagMs };
+            diesInWrite(world, { ...late, what: 'patch volumeattachments', ms });
+          });
         });
       }),
   }),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What coincides with a call that is under way: a refusal, a leader that stands still, a process that starts with a server that is behind. */
+/** What coincides with a call that is under way: a refusal, a leader that stands still, a process whose first lists come late. */
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import type { Args } from '../story.ts';
 import type { World } from '../world.ts';
@@ -7,7 +7,7 @@ import { namespace, nodeName } from '../names.ts';
 import { adminKinds } from './admins.ts';
 import { kind, type Kinds } from './kind.ts';
 import { callerOf } from './moments.ts';
-import { listsOf, startAgain } from './more-faults.ts';
+import { startAgain } from './more-faults.ts';
 import { callOf, doLater, doNow, meet, replaceLater, troubleNames, withClaim } from './more-users.ts';
 import { claims, patchClaim, snapshots } from './users.ts';
 
@@ -83,28 +83,26 @@ export const growthKinds: Kinds = {
       });
     },
   }),
-  /** The lists of a process that starts are from the middle of a call; what was wanted then and next has been done since. */
-  startsWithOldCall: kind({
+  /** A process starts in or after a call of the one before, and what is wanted changes before its first lists arrive. */
+  startsAfterCall: kind({
     weight: 5,
     draw: (dice) => ({
       claim: dice.below(claims),
       snapshot: dice.below(snapshots),
       what: dice.pick(wishes),
       callMs: dice.pick([500, 3_000]),
+      ms: dice.pick([400, 700, 4_000]),
       lagMs: dice.pick([3_000, 15_000]),
     }),
-    act: (world, { claim, snapshot, what, callMs, lagMs }) => {
+    act: (world, { claim, snapshot, what, callMs, ms, lagMs }) => {
       const [method, program] = callOf[what]!;
       const [then, changed] = changesOfMind[what]!;
       withClaim(world, claim, () => {
         const delay = { kind: 'delay', ms: callMs } as const;
         world.drivers[0].model.faults.add({ method, at: 'during', times: 1, action: delay });
         doNow(world, what, argsOf(what, claim, snapshot));
-        world.users.post(() => {
-          const lists = listsOf(world);
-          doNow(world, then, { ...argsOf(then, claim, snapshot), ...changed });
-          world.users.post(() => startAgain(world, { program, lists, lagMs, ms: 30_000 + lagMs }), callMs + 3_000);
-        }, 400);
+        const meanwhile = (): void => doNow(world, then, { ...argsOf(then, claim, snapshot), ...changed });
+        world.users.post(() => startAgain(world, { program, lagMs, meanwhile }), ms);
       });
     },
   }),

@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Faults that need two things at once: a lost answer and a slow watch, a process that starts and a server whose cache is behind. */
-import {
-  csiNodes,
-  leases,
-  nodes,
-  persistentVolumeClaims,
-  persistentVolumes,
-  type Resource,
-  volumeAttachments,
-} from '@csi-sidecars/runtime';
-import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
+/** Faults that need two things at once: a lost answer and a slow watch, a process that starts and lists that come late. */
+import { leases } from '@csi-sidecars/runtime';
 import { leaseNamespace } from '../names.ts';
-import type { AgedWindow, OldLists } from '../network.ts';
 import type { World } from '../world.ts';
 import type { ProgramName } from '../programs.ts';
 import { answers, lostAnswers } from './faults.ts';
@@ -21,32 +11,18 @@ import { doLater, doNow, meet, withBoundClaim, withClaim } from './more-users.ts
 import { claims, snapshots } from './users.ts';
 
 const programs = ['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter', 'snapshot-controller'];
-const cached: readonly Resource[] = [
-  persistentVolumeClaims,
-  persistentVolumes,
-  volumeAttachments,
-  volumeSnapshots,
-  volumeSnapshotContents,
-  nodes,
-  csiNodes,
+const listed = [
+  '',
+  'persistentvolumeclaims',
+  'persistentvolumes',
+  'volumeattachments',
+  'volumesnapshots',
+  'volumesnapshotcontents',
 ];
 
 /** The programs of a driver may be one process. */
 export function podOf({ story }: World, program: string): string {
   return story.shape.deployment === 'combined' && program.startsWith('csi-') ? 'csi-sidecars' : program;
-}
-
-/** The lists of this moment, by plural. */
-export function listsOf({ sim: { server } }: World, kinds: readonly Resource[] = cached): OldLists {
-  const resourceVersion = String(server.revision());
-  return new Map(
-    kinds.map((resource) => {
-      const { group, version, kind: single, plural } = resource;
-      const items = server.objects.list(resource);
-      const apiVersion = group === '' ? version : `${group}/${version}`;
-      return [plural, { apiVersion, kind: `${single}List`, metadata: { resourceVersion }, items }];
-    }),
-  );
 }
 
 const callsOf: Readonly<Record<string, string>> = {
@@ -63,30 +39,65 @@ const writesOf: Readonly<Partial<Record<ProgramName, readonly [work: string, wha
   'snapshot-controller': ['createSnapshot', 'create volumesnapshotcontents'],
 };
 
-interface Behind extends Pick<AgedWindow, 'lists'> {
+export interface Late {
   readonly program: string;
-  /** Whose watch is late. Default: that of every kind, the lease included. */
+  /** Whose list is late. Default: that of every kind. */
   readonly resource?: string;
   readonly lagMs: number;
-  /** For how long it is so. The next leader begins only when the lease has expired. */
-  readonly ms: number;
-  /** Default: the processes die. */
-  readonly how?: 'stop';
+  /** What others do after the list was asked for and before it arrives. */
+  readonly meanwhile?: () => void;
 }
 
-/** The processes of a program start again, and their API server is behind. */
-export function startAgain(world: World, { program, lists, resource = '', lagMs, ms, how }: Behind): void {
-  if (world.network.isOver()) return;
+/** The next list that a program asks for is true when the server streams it, and travels slowly, as does what follows it. */
+export function listsComeLate(world: World, { program, resource = '', lagMs, meanwhile }: Late): void {
+  const { network, schedule } = world;
   const who = podOf(world, program);
-  const untilMs = world.schedule.elapsedMs + ms;
-  world.timeLine.note('*', `${who} starts again with old lists`);
-  world.network.age({ untilMs, who, lists });
-  world.network.lag({ untilMs, who, resource, ms: lagMs });
-  for (const { name, process, restart } of world.installation.containers) {
-    if (!name.startsWith(who)) continue;
-    if (how === 'stop') restart();
-    else process()?.kill('crash');
-  }
+  network.open({
+    untilMs: schedule.elapsedMs + 40_000,
+    who,
+    what: `watch ${resource === '' ? '*' : resource}`,
+    chance: 1,
+    times: 1,
+    fault: { kind: 'delay', ms: 0 },
+    onStrike: ({ name }) => {
+      world.timeLine.note(name, `its lists are ${lagMs} ms late`);
+      network.lag({ untilMs: schedule.elapsedMs + lagMs, who, resource, ms: lagMs });
+      if (meanwhile !== undefined) afterwards(world, listedMs, meanwhile);
+    },
+  });
+}
+
+interface LateWrite extends Omit<Late, 'meanwhile'> {
+  readonly what: string;
+  /** How long the server queues the write. */
+  readonly ms: number;
+}
+
+/** A process dies while the server queues its next write. The next process asks for its lists before that is performed, and gets them afterwards. */
+export function diesInWrite(world: World, { what, ms, ...late }: LateWrite): void {
+  world.network.open({
+    untilMs: world.schedule.elapsedMs + 10_000,
+    who: podOf(world, late.program),
+    what,
+    chance: 1,
+    times: 1,
+    fault: { kind: 'delay', ms },
+    onStrike: (process) => {
+      listsComeLate(world, late);
+      process.kill('crash during a write');
+    },
+  });
+}
+
+/** Most requests have arrived by then. */
+const listedMs = 20;
+
+/** The processes of a program die, and the first lists of the next ones come late. */
+export function startAgain(world: World, late: Late): void {
+  if (world.network.isOver()) return;
+  listsComeLate(world, late);
+  const who = podOf(world, late.program);
+  for (const { name, process } of world.installation.containers) if (name.startsWith(who)) process()?.kill('crash');
 }
 
 export const moreFaultKinds: Kinds = {
@@ -109,18 +120,27 @@ export const moreFaultKinds: Kinds = {
       world.network.lag({ untilMs: untilMs + 10_000, who, resource: '', ms: lagMs });
     },
   }),
-  /** The API server of a process that starts fills lists from a watch cache that is behind, as one without streamed lists does. */
-  startsWithOldLists: kind({
+  startsWithLateLists: kind({
     weight: 8,
     draw: (dice) => ({
       program: dice.pick(programs),
-      ageMs: dice.pick([500, 3_000, 15_000]),
+      resource: dice.pick(listed),
       lagMs: dice.pick([1_000, 5_000, 15_000]),
-      ms: 30_000,
+      what: dice.pick([
+        'createClaim',
+        'deleteClaim',
+        'growClaim',
+        'createPod',
+        'deletePod',
+        'createSnapshot',
+        'deleteSnapshot',
+      ]),
+      claim: dice.below(claims),
+      snapshot: dice.below(snapshots),
     }),
-    act: (world, { program, ageMs, lagMs, ms }) => {
-      const lists = listsOf(world);
-      world.users.post(() => startAgain(world, { program, lists, lagMs, ms: ms + lagMs }), ageMs);
+    act: (world, { program, resource, lagMs, what, claim, snapshot }) => {
+      const args = { claim, snapshot, class: what === 'createClaim' ? 'fast' : '', attributes: '', pod: 0, gib: 4 };
+      startAgain(world, { program, resource, lagMs, meanwhile: () => doNow(world, what, args) });
     },
   }),
   /** A leader cannot reach its lease, and everything else works; calls that it has begun before take longer than its term. */

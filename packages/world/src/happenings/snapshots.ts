@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What meets a snapshot in the moments in which it is made or goes, and the program that works on it. */
+import { persistentVolumeClaims, removedFinalizer } from '@csi-sidecars/runtime';
 import type { Dice } from '@csi-sidecars/runtime/testing';
-import { type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
+import {
+  snapshotFinalizers,
+  type VolumeSnapshot,
+  type VolumeSnapshotContent,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
+import { namespace } from '../names.ts';
 import type { ProgramName } from '../programs.ts';
-import type { OldLists } from '../network.ts';
 import type { World } from '../world.ts';
+import { refOf } from './admins.ts';
 import { lostAnswers } from './faults.ts';
 import { kind, type Kinds } from './kind.ts';
 import { afterwards, begunSnapshot, contentOf, leaderOf, readyContent, snapshotOf, when, withMark } from './moments.ts';
-import { listsOf, podOf, startAgain } from './more-faults.ts';
+import { diesInWrite, listsComeLate, podOf } from './more-faults.ts';
 import { doLater, doNow, meet, troubleNames, withBoundClaim } from './more-users.ts';
 import { tried } from './users.ts';
 
@@ -33,46 +41,58 @@ function writeOldCopy(
   void tried(world.client.patch(target, { type: 'json', operations }));
 }
 
+/** Of a snapshot of which nothing is made yet, if its claim is protected for no other one. */
+function giveUp(world: World, number: number): void {
+  const { objects } = world.sim.server;
+  const snapshot = begunSnapshot(world, number);
+  const name = snapshot?.spec?.source?.persistentVolumeClaimName ?? '';
+  const claim = objects.get(persistentVolumeClaims, { namespace, name });
+  const isUnready = ({ spec, status }: VolumeSnapshot): boolean =>
+    spec?.source?.persistentVolumeClaimName === name && status?.readyToUse !== true;
+  const isAlone = objects.list(volumeSnapshots).filter(isUnready).length === 1;
+  if (snapshot === undefined || claim === undefined || !isAlone || contentOf(world, number) !== undefined) return;
+  doNow(world, 'deleteSnapshot', { snapshot: number });
+  const none = { metadata: { finalizers: null } };
+  const unprotected = { metadata: removedFinalizer(claim, snapshotFinalizers.claim) };
+  void tried(world.client.patch({ resource: volumeSnapshots, ref: refOf(snapshot) }, { type: 'merge', body: none }));
+  void tried(
+    world.client.patch(
+      { resource: persistentVolumeClaims, ref: refOf(claim) },
+      { type: 'strategic', body: unprotected },
+    ),
+  );
+}
+
 export const snapshotKinds: Kinds = {
   /**
-   * A program is replaced, and the watch cache that fills its first lists is behind, for one kind or for all. It shows a snapshot in the
-   * middle of its life, which is gone by now, or goes while the process begins.
+   * snapshot-controller dies before a write for a snapshot, whose user gives up: deletes it, and takes the finalizers off. The next process has
+   * asked for its lists by then, and they arrive later.
    */
-  newLeaderKnowsOldSnapshot: kind({
+  snapshotIsGivenUp: kind({
     weight: 5,
     draw: (dice) => ({
       snapshot: drawSnapshot(dice),
       claim: drawClaim(dice),
-      program: dice.pick([...programs, 'snapshot-controller'] as const),
-      old: dice.pick(['', 'volumesnapshots', 'volumesnapshotcontents']),
-      trouble: dice.pick(['none', 'slow', 'openBefore']),
-      first: dice.pick(['goes', 'goes', 'starts']),
-      other: dice.pick(['none', 'slow']),
-      ms: dice.pick([300, 2_500, 5_000]),
-      lagMs: dice.pick([2_000, 8_000, 20_000]),
+      what: dice.pick(['update persistentvolumeclaims', 'create volumesnapshotcontents']),
+      resource: dice.pick(['', 'volumesnapshots']),
+      lagMs: dice.pick([2_000, 8_000]),
     }),
-    act: (world, { snapshot, claim, program, old, trouble, first, other, ms, lagMs }) => {
-      const start = (lists: OldLists): void =>
-        startAgain(world, { program, lists, resource: old, lagMs, ms: 40_000, how: 'stop' });
+    act: (world, { snapshot, claim, what, resource, lagMs }) => {
       withBoundClaim(world, claim, () => {
-        meet(world, 'CreateSnapshot', trouble);
-        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
-        const found = (): unknown =>
-          program === 'csi-snapshotter'
-            ? withMark(contentOf(world, snapshot), 'beingCreated')
-            : begunSnapshot(world, snapshot);
-        when(world, found, () => {
-          const uid = snapshotOf(world, snapshot)?.metadata?.uid;
-          const lists = new Map([...listsOf(world)].filter(([plural]) => old === '' || plural === old));
-          doLater(world, [ms, 'deleteSnapshot'], { snapshot });
-          if (first === 'starts') return start(lists);
-          const gone = (): unknown => (snapshotOf(world, snapshot)?.metadata?.uid === uid ? undefined : true);
-          when(world, gone, () => {
-            meet(world, 'CreateSnapshot', other);
-            if (other !== 'none') doNow(world, 'createSnapshot', { snapshot: snapshot + 1, claim, class: '' });
-            afterwards(world, ms, () => start(lists));
-          });
+        world.network.open({
+          untilMs: world.schedule.elapsedMs + 5_000,
+          who: 'snapshot-controller',
+          what,
+          chance: 1,
+          times: 1,
+          fault: { kind: 'hang', point: 'before' },
+          onStrike: (process) => {
+            const meanwhile = (): void => giveUp(world, snapshot);
+            listsComeLate(world, { program: 'snapshot-controller', resource, lagMs, meanwhile });
+            process.kill('crash before a write');
+          },
         });
+        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
       });
     },
   }),
@@ -144,6 +164,26 @@ export const snapshotKinds: Kinds = {
             world.network.open({ ...late, what: 'patch volumesnapshotcontents' });
           });
         });
+      });
+    },
+  }),
+  /** csi-snapshotter dies while the server queues its write of a refusal, and the next one sees what was before that. */
+  refusalIsWrittenLate: kind({
+    weight: 4,
+    draw: (dice) => ({
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
+      ms: dice.pick([3_000, 5_000]),
+      lagMs: dice.pick([10_000, 15_000]),
+    }),
+    act: (world, { snapshot, claim, ms, lagMs }) => {
+      withBoundClaim(world, claim, () => {
+        const refusal = { kind: 'fail', code: 'InvalidArgument' } as const;
+        world.drivers[0].model.faults.add({ method: 'CreateSnapshot', at: 'before', times: 1, action: refusal });
+        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
+        const marked = (): unknown => withMark(contentOf(world, snapshot), 'beingCreated');
+        const late = { program: 'csi-snapshotter', resource: 'volumesnapshotcontents', lagMs };
+        when(world, marked, () => diesInWrite(world, { ...late, what: 'patch volumesnapshotcontents', ms }));
       });
     },
   }),
