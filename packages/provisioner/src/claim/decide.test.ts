@@ -61,6 +61,14 @@ function snapshotRead({ snapshot, content, ...facts }: SnapshotReadFacts = {}): 
   };
 }
 
+const goneAndReleased: StateFacts = {
+  ...announced,
+  source: snapshotRead({ snapshot: { kind: 'failed', message: 'no' } }),
+  remembers: 'open',
+  presence: 'gone',
+  answers: ['final', 'final'],
+};
+
 const rows: readonly Row[] = [
   { row: 'C1', given: 'saving without finalizer', state: state({ remembers: 'saving' }), next: 'protect' },
   { row: 'C2', given: 'saving with finalizer', state: state({ remembers: 'saving' }, protection), next: 'done' },
@@ -224,34 +232,14 @@ const rows: readonly Row[] = [
   {
     row: 'C62',
     given: 'a snapshot that cannot be read for the third time, gone for minutes, and its request was released',
-    state: state(
-      {
-        ...announced,
-        source: snapshotRead({ snapshot: { kind: 'failed', message: 'no' } }),
-        remembers: 'open',
-        presence: 'gone',
-        answers: ['final', 'final'],
-        deletedForMs: 300_000,
-      },
-      restoring,
-    ),
+    state: state({ ...goneAndReleased, deletedForMs: 300_000 }, restoring),
     next: 'done, failure, given up',
   },
   {
     row: 'C44',
     given:
       'a snapshot that cannot be read for the third time, gone for less than minutes, and its request was released',
-    state: state(
-      {
-        ...announced,
-        source: snapshotRead({ snapshot: { kind: 'failed', message: 'no' } }),
-        remembers: 'open',
-        presence: 'gone',
-        answers: ['final', 'final'],
-        deletedForMs: 299_999,
-      },
-      restoring,
-    ),
+    state: state({ ...goneAndReleased, deletedForMs: 299_999 }, restoring),
     next: 'retry, failure, open answer',
   },
   {

@@ -204,6 +204,7 @@ interface Planned {
 function firstCall(s: ClaimState, context: ClaimContext, { plan, content }: Planned): Action {
   const wasOutstanding = isOutstanding(s) && s.protecting !== 'done';
   const isOpen = s.memory.kind === 'open';
+  const isFirst = !wasOutstanding && !isOpen;
   if (context.settings.provisioningProtection === 'always' || isOpen) {
     if (s.protecting === 'untried' && mayProtect(s, context)) return { row: 'C36', kind: 'protect' };
     if (s.protecting === 'failed') return retryWrite('C36', s, 'add');
@@ -212,13 +213,13 @@ function firstCall(s: ClaimState, context: ClaimContext, { plan, content }: Plan
     }
   }
   // Another instance was faster: the finalizer is its own.
-  if (!wasOutstanding && !isOpen && typeof settlerOf(s.claim, context) === 'object') return conclude('C47', done);
+  if (isFirst && typeof settlerOf(s.claim, context) === 'object') return conclude('C47', done);
   // The finalizer is new, so no call of this instance is open.
-  if (s.volume.kind === 'elsewhere' && !wasOutstanding && !isOpen) return finishSettled(s, stop('C10'));
+  if (s.volume.kind === 'elsewhere' && isFirst) return finishSettled(s, stop('C10'));
   const request = toRequest(s, { plan, content });
   const isConfirmed = s.dataSource.kind === 'source' && s.dataSource.isConfirmed;
   const pinned = { plan, request, isConfirmed };
-  return { row: 'C22', kind: 'createVolume', request, pinned, isFirst: !wasOutstanding && !isOpen };
+  return { row: 'C22', kind: 'createVolume', request, pinned, isFirst };
 }
 
 function toRequest(s: ClaimState, { plan, content }: Planned): CreateVolumeRequestInput {

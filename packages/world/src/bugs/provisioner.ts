@@ -215,7 +215,7 @@ export const provisioner: readonly Bug[] = [
       },
       {
         file: 'packages/provisioner/src/claim/decide.ts',
-        find: "if (s.volume.kind === 'elsewhere' && !wasOutstanding && !isOpen) return finishSettled(s, stop('C10'));",
+        find: "if (s.volume.kind === 'elsewhere' && isFirst) return finishSettled(s, stop('C10'));",
         replace: '',
       },
     ],

@@ -5,7 +5,7 @@ import type { World } from '../world.ts';
 import { refOf } from './admins.ts';
 import { lostAnswers } from './faults.ts';
 import { kind, type Kinds } from './kind.ts';
-import { diesInWrite, podOf } from './more-faults.ts';
+import { diesInWrite, listsComeLate, podOf } from './more-faults.ts';
 import { doNow, meet, withClaim } from './more-users.ts';
 import { isAttached, isDeleting, isMarked, onceAttachment, onceVolume } from './moments.ts';
 import { claims, tried } from './users.ts';
@@ -32,18 +32,7 @@ function connectionGoesDead(world: World, program: string, { what, how, lagMs }:
   });
 }
 
-/** The attacher dies before its next write of a status arrives. */
-function diesBeforeStatus(world: World): void {
-  world.network.open({
-    untilMs: world.schedule.elapsedMs + 10_000,
-    who: podOf(world, 'csi-attacher'),
-    what: 'patch volumeattachments/status',
-    chance: 1,
-    times: 1,
-    fault: { kind: 'hang', point: 'before' },
-    onStrike: (process) => process.kill('crash before a write'),
-  });
-}
+const program = 'csi-attacher';
 
 const works: Readonly<Record<string, string>> = {
   createPod: 'csi-attacher',
@@ -72,8 +61,8 @@ export const attachmentKinds: Kinds = {
           doNow(world, 'deletePod', { claim, pod: 0 });
           onceAttachment(world, { claim, is: isDeleting }, () => {
             doNow(world, 'createPod', { claim, pod: 1 });
-            const late = { program: 'csi-attacher', resource: 'volumeattachments', lagMs };
-            diesInWrite(world, { ...late, what: 'patch volumeattachments', ms });
+            const before = (): void => listsComeLate(world, { program, resource: 'volumeattachments', lagMs });
+            diesInWrite(world, { program, what: 'patch volumeattachments', ms, before });
           });
         });
       }),
@@ -94,7 +83,7 @@ export const attachmentKinds: Kinds = {
     }),
     act: (world, { claim, attacher, what, how, lagMs, ms }) => {
       withClaim(world, claim, () => {
-        if (attacher === 'dies') diesBeforeStatus(world);
+        if (attacher === 'dies') diesInWrite(world, { program, what: 'patch volumeattachments/status', ms: 'lost' });
         doNow(world, 'createPod', { claim, pod: 0 });
         onceAttachment(world, { claim, is: attacher === 'dies' ? isMarked : isAttached }, (attachment) => {
           const target = { resource: volumeAttachments, ref: refOf(attachment) };
@@ -124,18 +113,8 @@ export const attachmentKinds: Kinds = {
     }),
     act: (world, { claim, what, trouble, ms }) => {
       withClaim(world, claim, () => {
-        world.network.open({
-          untilMs: world.schedule.elapsedMs + 10_000,
-          who: podOf(world, 'csi-attacher'),
-          what: `patch ${what}`,
-          chance: 1,
-          times: 1,
-          fault: { kind: 'delay', ms },
-          onStrike: (process) => {
-            meet(world, 'ControllerPublishVolume', trouble);
-            process.kill('crash during a write');
-          },
-        });
+        const before = (): void => meet(world, 'ControllerPublishVolume', trouble);
+        diesInWrite(world, { program, what: `patch ${what}`, ms, before });
         doNow(world, 'createPod', { claim, pod: 0 });
       });
     },

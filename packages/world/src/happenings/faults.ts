@@ -2,11 +2,11 @@
 /** What fails: requests, watches, processes, clocks, the driver. */
 import type { Fault } from '@csi-sidecars/runtime/testing';
 import type { FaultRule } from '@csi-sidecars/test-driver';
-import { persistentVolumeClaims } from '@csi-sidecars/runtime';
-import { namespace, nodeName } from '../names.ts';
+import { nodeName } from '../names.ts';
 import type { Container } from '../container.ts';
 import type { World } from '../world.ts';
 import { kind, type Kinds } from './kind.ts';
+import { claimOf, isAsked } from './moments.ts';
 
 const programs = [
   'csi-provisioner',
@@ -28,16 +28,16 @@ const resources = [
   'volumesnapshotcontents',
   'volumesnapshotcontents/status',
 ];
-const watched = [
+/** Kinds of which a watch or list is slow; empty for all. */
+export const listed: readonly string[] = [
   '',
   'persistentvolumeclaims',
   'persistentvolumes',
   'volumeattachments',
   'volumesnapshots',
   'volumesnapshotcontents',
-  'pods',
-  'csinodes',
 ];
+const watched = [...listed, 'pods', 'csinodes'];
 
 const status = (code: number, reason: string, retryAfter?: string): Fault => ({
   kind: 'status',
@@ -225,11 +225,11 @@ export const faultKinds: Kinds = {
   noRoom: kind({
     weight: 3,
     draw: (dice) => ({ claim: dice.below(8), times: 1 + dice.below(2) }),
-    act: ({ drivers: [main], sim }, { claim, times }) => {
-      const uid = sim.server.objects.get(persistentVolumeClaims, { namespace, name: `claim-${claim}` })?.metadata?.uid;
+    act: (world, { claim, times }) => {
+      const [main] = world.drivers;
+      const uid = claimOf(world, claim)?.metadata?.uid;
       const volume = `pvc-${uid}`;
-      const isAsked = main.model.calls.some(({ request }) => 'name' in request && request.name === volume);
-      if (uid === undefined || isAsked) return;
+      if (uid === undefined || isAsked(world, claim)) return;
       main.model.faults.add({
         method: 'CreateVolume',
         volume,

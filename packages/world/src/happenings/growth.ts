@@ -3,10 +3,10 @@
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import type { Args } from '../story.ts';
 import type { World } from '../world.ts';
-import { namespace, nodeName } from '../names.ts';
+import { nodeName } from '../names.ts';
 import { adminKinds } from './admins.ts';
 import { kind, type Kinds } from './kind.ts';
-import { callerOf } from './moments.ts';
+import { callerOf, claimOf } from './moments.ts';
 import { startAgain } from './more-faults.ts';
 import { callOf, doLater, doNow, meet, replaceLater, troubleNames, withClaim } from './more-users.ts';
 import { claims, patchClaim, snapshots } from './users.ts';
@@ -148,7 +148,7 @@ export const growthKinds: Kinds = {
       world.users.post(() => {
         const pod = callerOf(world, 'CreateVolume')?.name.split('#')[0] ?? '';
         const node = Number(/-on-(\d+)$/.exec(pod)?.[1] ?? -1);
-        const own = world.sim.server.objects.get(persistentVolumeClaims, { namespace, name: `claim-${claim}` });
+        const own = claimOf(world, claim);
         // The story has one storage for all nodes, so that no volume may be made twice: neither this one, nor that of another claim of the node.
         const areKept = own !== undefined && [own, ...askedFor(world, pod)].every(isKept);
         if (node < 0 || !areKept || world.network.isOver()) return;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Moments in the life of an object, to which what happens can be tied: a delay that is drawn hardly ever meets them. */
 import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
   type PersistentVolume,
   persistentVolumes,
   type VolumeAttachment,
@@ -19,6 +21,16 @@ import { holderOf } from '../leases.ts';
 import { driverName, namespace } from '../names.ts';
 import { leaseOf, type ProgramName } from '../programs.ts';
 import type { World } from '../world.ts';
+
+export function claimOf({ sim }: World, number: number): PersistentVolumeClaim | undefined {
+  return sim.server.objects.get(persistentVolumeClaims, { namespace, name: `claim-${number}` });
+}
+
+/** The first driver was called to make the volume of the claim. */
+export function isAsked(world: World, claim: number): boolean {
+  const volume = `pvc-${claimOf(world, claim)?.metadata?.uid}`;
+  return world.drivers[0].model.calls.some(({ request }) => 'name' in request && request.name === volume);
+}
 
 export function snapshotOf({ sim }: World, number: number): VolumeSnapshot | undefined {
   return sim.server.objects.get(volumeSnapshots, { namespace, name: `snap-${number}` });

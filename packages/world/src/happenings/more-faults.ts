@@ -4,21 +4,13 @@ import { leases } from '@csi-sidecars/runtime';
 import { leaseNamespace } from '../names.ts';
 import type { World } from '../world.ts';
 import type { ProgramName } from '../programs.ts';
-import { answers, lostAnswers } from './faults.ts';
+import { answers, listed, lostAnswers } from './faults.ts';
 import { kind, type Kinds } from './kind.ts';
 import { afterwards, leaderOf } from './moments.ts';
 import { doLater, doNow, meet, withBoundClaim, withClaim } from './more-users.ts';
 import { claims, snapshots } from './users.ts';
 
 const programs = ['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter', 'snapshot-controller'];
-const listed = [
-  '',
-  'persistentvolumeclaims',
-  'persistentvolumes',
-  'volumeattachments',
-  'volumesnapshots',
-  'volumesnapshotcontents',
-];
 
 /** The programs of a driver may be one process. */
 export function podOf({ story }: World, program: string): string {
@@ -67,24 +59,29 @@ export function listsComeLate(world: World, { program, resource = '', lagMs, mea
   });
 }
 
-interface LateWrite extends Omit<Late, 'meanwhile'> {
+interface DeadlyWrite {
+  readonly program: string;
   readonly what: string;
-  /** How long the server queues the write. */
-  readonly ms: number;
+  /** How long the server queues the write; `lost`: it does not arrive. */
+  readonly ms: number | 'lost';
+  /** For how long the write is waited for. Default: 10 s. */
+  readonly withinMs?: number;
+  /** What happens before the process dies. */
+  readonly before?: () => void;
 }
 
-/** A process dies while the server queues its next write. The next process asks for its lists before that is performed, and gets them afterwards. */
-export function diesInWrite(world: World, { what, ms, ...late }: LateWrite): void {
+/** A process dies in its next write. */
+export function diesInWrite(world: World, { program, what, ms, withinMs = 10_000, before }: DeadlyWrite): void {
   world.network.open({
-    untilMs: world.schedule.elapsedMs + 10_000,
-    who: podOf(world, late.program),
+    untilMs: world.schedule.elapsedMs + withinMs,
+    who: podOf(world, program),
     what,
     chance: 1,
     times: 1,
-    fault: { kind: 'delay', ms },
+    fault: ms === 'lost' ? { kind: 'hang', point: 'before' } : { kind: 'delay', ms },
     onStrike: (process) => {
-      listsComeLate(world, late);
-      process.kill('crash during a write');
+      before?.();
+      process.kill(ms === 'lost' ? 'crash before a write' : 'crash during a write');
     },
   });
 }
@@ -96,7 +93,11 @@ const listedMs = 20;
 export function startAgain(world: World, late: Late): void {
   if (world.network.isOver()) return;
   listsComeLate(world, late);
-  const who = podOf(world, late.program);
+  killAll(world, late.program);
+}
+
+export function killAll(world: World, program: string): void {
+  const who = podOf(world, program);
   for (const { name, process } of world.installation.containers) if (name.startsWith(who)) process()?.kill('crash');
 }
 

@@ -6,6 +6,7 @@ import { type VolumeSnapshot, volumeSnapshotContents, volumeSnapshots } from '@c
 import { driverName, namespace } from '../names.ts';
 import type { World } from '../world.ts';
 import { kind, type Kinds } from './kind.ts';
+import { claimOf } from './moments.ts';
 import { tried } from './users.ts';
 
 const weight = 0;
@@ -13,10 +14,12 @@ const limit = { timeoutMs: 10_000 };
 const apiVersion = 'snapshot.storage.k8s.io/v1';
 
 /** The handle of the claim's volume. */
-function handleOf({ sim }: World, claim: number): string {
-  const { objects } = sim.server;
-  const owner = objects.get(persistentVolumeClaims, { namespace, name: `claim-${claim}` });
-  return objects.get(persistentVolumes, { name: owner?.spec?.volumeName ?? '' })?.spec?.csi?.volumeHandle ?? '';
+function handleOf(world: World, claim: number): string {
+  const owner = claimOf(world, claim);
+  return (
+    world.sim.server.objects.get(persistentVolumes, { name: owner?.spec?.volumeName ?? '' })?.spec?.csi?.volumeHandle ??
+    ''
+  );
 }
 
 /** What drivers with a defect say in CreateVolume. */

@@ -41,7 +41,7 @@ function writeOldCopy(
   void tried(world.client.patch(target, { type: 'json', operations }));
 }
 
-/** Of a snapshot of which nothing is made yet, if its claim is protected for no other one. */
+/** A user gives up a snapshot that has no content yet. Nothing is done if the claim is protected for another snapshot as well. */
 function giveUp(world: World, number: number): void {
   const { objects } = world.sim.server;
   const snapshot = begunSnapshot(world, number);
@@ -79,19 +79,10 @@ export const snapshotKinds: Kinds = {
     }),
     act: (world, { snapshot, claim, what, resource, lagMs }) => {
       withBoundClaim(world, claim, () => {
-        world.network.open({
-          untilMs: world.schedule.elapsedMs + 5_000,
-          who: 'snapshot-controller',
-          what,
-          chance: 1,
-          times: 1,
-          fault: { kind: 'hang', point: 'before' },
-          onStrike: (process) => {
-            const meanwhile = (): void => giveUp(world, snapshot);
-            listsComeLate(world, { program: 'snapshot-controller', resource, lagMs, meanwhile });
-            process.kill('crash before a write');
-          },
-        });
+        const program = 'snapshot-controller';
+        const meanwhile = (): void => giveUp(world, snapshot);
+        const before = (): void => listsComeLate(world, { program, resource, lagMs, meanwhile });
+        diesInWrite(world, { program, what, ms: 'lost', withinMs: 5_000, before });
         doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
       });
     },
@@ -149,19 +140,11 @@ export const snapshotKinds: Kinds = {
           afterwards(world, 1_000, () => {
             writeOldCopy(world, copy);
             doLater(world, [1_000, 'deleteSnapshot'], { snapshot });
-            const late = {
-              untilMs: world.schedule.elapsedMs + 20_000,
-              who: podOf(world, 'csi-snapshotter'),
-              chance: 1,
-              fault: { kind: 'delay', ms },
-            } as const;
-            world.network.open({
-              ...late,
-              what,
-              times: 1,
-              onStrike: (process) => process.kill('crash during a write'),
-            });
-            world.network.open({ ...late, what: 'patch volumesnapshotcontents' });
+            const program = 'csi-snapshotter';
+            diesInWrite(world, { program, what, ms, withinMs: 20_000 });
+            const untilMs = world.schedule.elapsedMs + 20_000;
+            const late = { chance: 1, fault: { kind: 'delay', ms } } as const;
+            world.network.open({ ...late, untilMs, who: podOf(world, program), what: 'patch volumesnapshotcontents' });
           });
         });
       });
@@ -182,8 +165,9 @@ export const snapshotKinds: Kinds = {
         world.drivers[0].model.faults.add({ method: 'CreateSnapshot', at: 'before', times: 1, action: refusal });
         doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
         const marked = (): unknown => withMark(contentOf(world, snapshot), 'beingCreated');
-        const late = { program: 'csi-snapshotter', resource: 'volumesnapshotcontents', lagMs };
-        when(world, marked, () => diesInWrite(world, { ...late, what: 'patch volumesnapshotcontents', ms }));
+        const program = 'csi-snapshotter';
+        const before = (): void => listsComeLate(world, { program, resource: 'volumesnapshotcontents', lagMs });
+        when(world, marked, () => diesInWrite(world, { program, what: 'patch volumesnapshotcontents', ms, before }));
       });
     },
   }),

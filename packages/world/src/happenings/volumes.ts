@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What meets a claim while its volume is made, and the source that the volume is made from. */
-import { type PersistentVolumeClaim, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import type { Fault } from '@csi-sidecars/runtime/testing';
-import { namespace } from '../names.ts';
 import type { World } from '../world.ts';
 import { adminKinds } from './admins.ts';
 import { kind, type Kinds } from './kind.ts';
-import { afterwards, readyContent, when } from './moments.ts';
-import { podOf } from './more-faults.ts';
+import { afterwards, claimOf, isAsked, readyContent, when } from './moments.ts';
+import { killAll, podOf } from './more-faults.ts';
 import { doLater, doNow, meet, withBoundClaim } from './more-users.ts';
 import { claims, snapshots } from './users.ts';
 
@@ -15,17 +13,8 @@ const selectedNode = 'volume.kubernetes.io/selected-node';
 
 const unreachable: Fault = { kind: 'break', point: 'before', failure: 'refused' };
 
-function claimOf({ sim }: World, claim: number): PersistentVolumeClaim | undefined {
-  return sim.server.objects.get(persistentVolumeClaims, { namespace, name: `claim-${claim}` });
-}
-
-/** CreateVolume is called for the claim. */
-function onceCalled(world: World, claim: number, act: () => void): void {
-  const isCalled = (): boolean => {
-    const volume = `pvc-${claimOf(world, claim)?.metadata?.uid}`;
-    return world.drivers[0].model.calls.some(({ request }) => 'name' in request && request.name === volume);
-  };
-  when(world, () => isCalled() || undefined, act);
+function onceAsked(world: World, claim: number, act: () => void): void {
+  when(world, () => isAsked(world, claim) || undefined, act);
 }
 
 export const volumeKinds: Kinds = {
@@ -63,7 +52,7 @@ export const volumeKinds: Kinds = {
       awayMs: dice.pick([0, 2_000, 5_000, 15_000]),
     }),
     act: (world, { claim, snapshot, trouble, ms, awayMs }) => {
-      const { network, schedule, installation } = world;
+      const { network, schedule } = world;
       const restored = (claim + 1) % claims;
       withBoundClaim(world, claim, () => {
         doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
@@ -73,12 +62,11 @@ export const volumeKinds: Kinds = {
           () => {
             meet(world, 'CreateVolume', trouble);
             doNow(world, 'restoreClaim', { claim: restored, snapshot });
-            onceCalled(world, restored, () => {
+            onceAsked(world, restored, () => {
               const who = podOf(world, 'csi-provisioner');
               afterwards(world, ms, () => {
                 network.open({ untilMs: schedule.elapsedMs + awayMs, who, what: '*', chance: 1, fault: unreachable });
-                for (const { name, process } of installation.containers)
-                  if (name.startsWith(who)) process()?.kill('crash');
+                killAll(world, 'csi-provisioner');
                 doNow(world, 'deleteClaim', { claim: restored });
                 doNow(world, 'deleteSnapshot', { snapshot });
               });
@@ -101,7 +89,7 @@ export const volumeKinds: Kinds = {
       const { network, schedule } = world;
       meet(world, 'CreateVolume', trouble);
       doNow(world, 'createClaim', { claim, class: 'fast', attributes: '' });
-      onceCalled(world, claim, () => {
+      onceAsked(world, claim, () => {
         const who = podOf(world, 'csi-provisioner');
         network.lag({ untilMs: schedule.elapsedMs + lagMs, who, resource: 'persistentvolumeclaims', ms: lagMs });
         doLater(world, [ms, 'deleteClaim'], { claim });
