@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Names in API objects, in upstream's spelling; only the provisioning finalizers are ours. */
-import { isDnsSubdomain } from '@csi-sidecars/volume';
+import { isDnsSubdomain, snapshotFinalizers } from '@csi-sidecars/volume';
 
 export const annotations = {
   storageProvisioner: 'volume.kubernetes.io/storage-provisioner',
@@ -39,8 +39,8 @@ export const unnamedProvisioningFinalizer = 'provisioner.storage.kubernetes.io/p
 /** On a claim that is the source of a clone, from before CreateVolume until no pending claim needs it. */
 export const cloningProtection = 'provisioner.storage.kubernetes.io/cloning-protection';
 
-/** On a snapshot that is the source of a volume, from before CreateVolume until no pending claim needs it. */
-export const snapshotSourceProtection = 'provisioner.storage.kubernetes.io/volumesnapshot-as-source-protection';
+/** On a snapshot that is the source of a volume. */
+export const snapshotSourceProtection: string = snapshotFinalizers.restored;
 
 /**
  * Why the API server would refuse finalizers and PersistentVolumes of this driver; undefined if it accepts them. Its rule for

@@ -167,7 +167,7 @@ function watchedClaims(): InformerOptions<PersistentVolumeClaim> {
 }
 
 /** The snapshot that a claim is filled from. Only `dataSource` counts, which names objects of the claim's own namespace. */
-function restoredSnapshotKey({ metadata, spec }: PersistentVolumeClaim): ObjectKey | undefined {
+export function restoredSnapshotKey({ metadata, spec }: PersistentVolumeClaim): ObjectKey | undefined {
   const { apiGroup, kind, name } = spec?.dataSource ?? {};
   return kind === volumeSnapshots.kind && apiGroup === volumeSnapshots.group && name !== undefined
     ? toObjectKey(metadata?.namespace, name)

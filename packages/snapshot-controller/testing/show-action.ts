@@ -62,6 +62,7 @@ function showEffect(action: SnapshotAction | GroupAction): string {
     case 'deleteContent':
     case 'leaveClaim':
     case 'listClaims':
+    case 'listRestores':
     case 'markContent':
     case 'protectClaim':
     case 'releaseClaim':

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows X1 to X9 with what their actions carry, and neighbours that differ in one condition. */
-import { snapshotAnnotations } from '@csi-sidecars/volume';
+/** Rows X1 to X10 with what their actions carry, and neighbours that differ in one condition. */
+import { snapshotAnnotations, snapshotFinalizers } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aGroup, aGroupContent, aSnapshot } from '../../testing/builders.ts';
 import {
@@ -39,6 +39,7 @@ describe('a group that is being deleted', () => {
     ...staticGroupContent,
     spec: { ...staticGroupContent.spec, volumeGroupSnapshotRef: { name: 'group', namespace: 'team' } },
   };
+  const inRestore = aSnapshot({ name: 'in-restore', metadata: { finalizers: [snapshotFinalizers.restored] } });
   const members = [
     aSnapshot({ name: 'first' }),
     aSnapshot({ name: 'second', deleting: 'yes' }),
@@ -94,6 +95,31 @@ describe('a group that is being deleted', () => {
       given: 'members of which two are restored',
       s: { beingRestored: ['team/a' as never, 'team/b' as never], content: going },
       then: `X4 retry: ${restored}; Warning SnapshotDeletePending: ${restored}`,
+    },
+    {
+      given: 'a member with the finalizer of csi-provisioner, and claims that were not listed',
+      s: { owned: [...members, inRestore], content: aGroupContent() },
+      then: 'X10 listRestores',
+    },
+    {
+      given: 'a member with the finalizer of csi-provisioner, no content, and claims that were not listed',
+      s: { owned: [inRestore] },
+      then: 'X10 listRestores',
+    },
+    {
+      given: 'a member with the finalizer of csi-provisioner, and claims that could not be listed',
+      s: { owned: [inRestore], content: aGroupContent(), restoresListed: failed },
+      then: 'X10 retry: no',
+    },
+    {
+      given: 'a member with the finalizer of csi-provisioner, and no restore in the list',
+      s: { owned: [inRestore], content: aGroupContent(), restoresListed: 'done' },
+      then: 'X5 markContent',
+    },
+    {
+      given: 'a member with the finalizer of csi-provisioner, and a content that is marked and stays',
+      s: { owned: [inRestore], content: staying },
+      then: 'X7 deleteMembers in-restore',
     },
     { given: 'a content that is not marked', s: { content: aGroupContent() }, then: 'X5 markContent' },
     {

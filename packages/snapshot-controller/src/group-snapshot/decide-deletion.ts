@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Rows X1 to X9: a group that is being deleted. Pure; first match wins.
+ * Rows X1 to X10: a group that is being deleted. Pure; first match wins.
  *
  * As for single snapshots the content is marked before it is deleted, and the group goes last. Members are deleted with the group,
  * and wait until it is gone.
@@ -10,6 +10,7 @@ import { isBoundTo, mayBindTo, snapshotFinalizers, type VolumeGroupSnapshot } fr
 import type { VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
 import { conclude } from '../conclusions.ts';
 import { isMarked, groupMark } from '../content-mark.ts';
+import { isProtectedByProvisioner } from '../restores.ts';
 import { contentNameFor, groupKey } from './group.ts';
 import * as messages from './messages.ts';
 import type { Action, GroupState } from './state.ts';
@@ -33,7 +34,9 @@ export function decideDeletion(s: GroupState, group: VolumeGroupSnapshot): Actio
     const event = messages.beingRestored(restored, groupKey(group));
     return conclude('X4', retry(new Error(event.message)), event);
   }
+  if (isFailed(s.restoresListed)) return conclude('X10', retry(s.restoresListed.failure));
   const content = s.content !== undefined && isContentOf(group, s.content) ? s.content : undefined;
+  if (mayBeRestored(s, content)) return { row: 'X10', kind: 'listRestores', group };
   const handled = content === undefined ? undefined : decideContent(s, { group, content });
   if (handled !== undefined) return handled;
   const members = s.owned.filter(({ metadata }) => metadata?.deletionTimestamp === undefined);
@@ -52,6 +55,15 @@ function mayHaveUnseenContent({ content, contentAsked }: GroupState, group: Volu
   if (contentAsked !== 'unasked' || contentNameFor(group) === '') return false;
   const reference = content?.spec?.volumeGroupSnapshotRef;
   return content === undefined || (mayBindTo(reference, group) && !isBoundTo(reference, group));
+}
+
+/** The cache may lack a claim for which csi-provisioner protects a member. */
+function mayBeRestored(
+  { owned, restoresListed }: GroupState,
+  content: VolumeGroupSnapshotContent | undefined,
+): boolean {
+  const isUnmarked = content === undefined || !isMarked(content, groupMark);
+  return restoresListed === 'untried' && isUnmarked && owned.some(isProtectedByProvisioner);
 }
 
 /** A content that belongs to another group is not touched. */

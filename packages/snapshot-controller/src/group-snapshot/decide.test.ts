@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { TransportError } from '@csi-sidecars/runtime';
 /** One line for each row of the tables of groups and of contents. */
-import { snapshotAnnotations } from '@csi-sidecars/volume';
+import { snapshotAnnotations, snapshotFinalizers as finalizers } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aContent, aGroup, aGroupContent, aSnapshot } from '../../testing/builders.ts';
 import {
@@ -303,6 +303,12 @@ describe('rows X1 to X9', () => {
       then: 'retry',
     },
     { id: '[snapshot-controller#X4]', given: 'a restore', s: { beingRestored: ['team/a' as never] }, then: 'retry' },
+    {
+      id: '[snapshot-controller#X10]',
+      given: 'a member that csi-provisioner protects',
+      s: { owned: [aSnapshot({ metadata: { finalizers: [finalizers.restored] } })] },
+      then: 'listRestores',
+    },
     {
       id: '[snapshot-controller#X5]',
       given: 'a content that is not marked',

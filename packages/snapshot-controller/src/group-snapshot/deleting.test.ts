@@ -279,6 +279,29 @@ describe('its members', () => {
     await it.stop();
   });
 
+  it('[snapshot-controller#188] given a member that csi-provisioner protects and a cache that lacks the pending claim, then nothing is deleted', async () => {
+    const { metadata } = member;
+    const inRestore = { ...member, metadata: { ...metadata, finalizers: [finalizers.asSource, finalizers.restored] } };
+    const it = await aController({
+      with: [group, aGroupContent({ status: cut }), inRestore, memberContent],
+      faults: [
+        {
+          when: ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims',
+          fault: { kind: 'lag', ms: 60_000 },
+        },
+      ],
+    });
+    await it.clock.advance(300_000);
+    const source = { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: names.snapshot };
+    await it.add(aClaim({ name: 'restored', phase: 'Pending', spec: { dataSource: source } }));
+    await remove(it);
+    expect(it.writes()).toEqual([]);
+    expect(groupEvents(it)).toEqual([
+      `Warning SnapshotDeletePending team/group: Snapshot team/${names.snapshot} belonging to VolumeGroupSnapshot team/group is being used to restore a PVC`,
+    ]);
+    await it.stop();
+  });
+
   it('[snapshot-controller#166] given a member that is gone already, then it is skipped', async () => {
     const it = await aController({ with: whole });
     it.fault('delete volumesnapshots', { kind: 'status', point: 'before', code: 404, reason: 'NotFound' });

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From the caches to what a run begins with. */
 import { type Caches, type ObjectKey, type PersistentVolume, toObjectKey } from '@csi-sidecars/runtime';
-import { isBoundTo, type VolumeGroupSnapshot, type VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
+import {
+  isBoundTo,
+  type VolumeGroupSnapshot,
+  type VolumeGroupSnapshotContent,
+  type VolumeSnapshot,
+} from '@csi-sidecars/volume';
 import { groupOwnerOf } from '../membership.ts';
+import { isBeingRestored } from '../restores.ts';
 import { handleKey } from '../watched.ts';
 import { contentNameFor, groupKey, isStatic } from './group.ts';
 import { cutSnapshots, isComplete, type Member, namesOf } from './members.ts';
@@ -24,7 +30,7 @@ export function observe(caches: GroupCaches, key: ObjectKey): GroupState {
     nodes: content === undefined ? caches.nodes.list() : [],
     incomplete: incompleteMembers(caches, group, content),
     owned,
-    beingRestored: owned.map(groupKey).filter((member) => isBeingRestored(caches, member)),
+    beingRestored: membersBeingRestored(caches, owned),
     ...nothingLearned,
   };
 }
@@ -39,8 +45,11 @@ const nothing: Observed = {
   beingRestored: [],
 };
 
-function isBeingRestored({ claims }: GroupCaches, snapshot: ObjectKey): boolean {
-  return claims.byIndex('restores', snapshot).some(({ status }) => status?.phase === 'Pending');
+export function membersBeingRestored(
+  { claims }: Pick<GroupCaches, 'claims'>,
+  members: readonly VolumeSnapshot[],
+): readonly ObjectKey[] {
+  return members.map(groupKey).filter((member) => isBeingRestored(claims, member));
 }
 
 function incompleteMembers(

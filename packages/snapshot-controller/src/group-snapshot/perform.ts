@@ -24,6 +24,7 @@ import {
 import { groupMark } from '../content-mark.ts';
 import { groupOwnerOf } from '../membership.ts';
 import { reportStatus } from './report-status.ts';
+import { readRestores } from '../restores.ts';
 import { saveError } from '../save-error.ts';
 import { selectorLabel, selectorText } from '../selector.ts';
 import type { Source } from '../source-volume.ts';
@@ -43,6 +44,7 @@ import { boundField } from './decide.ts';
 import { isContentOf } from './decide-deletion.ts';
 import { groupKey, isStatic } from './group.ts';
 import * as messages from './messages.ts';
+import { membersBeingRestored } from './observe.ts';
 import { saveMember } from './save-member.ts';
 import type { GroupContext, GroupLoop, GroupState } from './state.ts';
 
@@ -101,6 +103,11 @@ export function performers(context: GroupContext): Performers<GroupLoop> {
     askContent: async (step) => {
       const contentAsked = await readObject(contents(step), { name: step.action.name });
       return isFailed(contentAsked) ? { contentAsked } : { contentAsked, content: contentAsked.value };
+    },
+    listRestores: async ({ client, caches: { claims }, state: { owned }, action: { group }, signal }) => {
+      const read = (): Promise<void> => readRestores({ client, claims, signal }, group.metadata?.namespace);
+      const restoresListed = await attempt(read);
+      return { restoresListed, beingRestored: membersBeingRestored({ claims }, owned) };
     },
     markContent: async (step) => {
       const { group, content } = step.action;

@@ -78,6 +78,7 @@ export interface Learned extends Confirmation {
   /** The claims that the group selects, with their volumes. */
   readonly sources: Answer<readonly Source[]>;
   readonly contentAsked: Answer<VolumeGroupSnapshotContent | undefined>;
+  readonly restoresListed: Attempt;
   readonly created: Attempt;
   readonly bound: Attempt;
   readonly membersSaved: Attempt;
@@ -95,6 +96,7 @@ export const nothingLearned: Learned = {
   contentAsked: 'unasked',
   prepared: 'untried',
   confirmed: 'untried',
+  restoresListed: 'untried',
   created: 'untried',
   bound: 'untried',
   membersSaved: 'untried',
@@ -129,6 +131,7 @@ export type Action = { readonly row: string } &
         readonly facts: ContentFacts;
       }
     | { readonly kind: 'askContent'; readonly name: string }
+    | { readonly kind: 'listRestores'; readonly group: VolumeGroupSnapshot }
     | {
         readonly kind: 'markContent';
         readonly group: VolumeGroupSnapshot;

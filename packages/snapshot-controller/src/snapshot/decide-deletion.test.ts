@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows D1 to D10 with what their actions carry, and neighbours that differ in one condition. */
+/** Rows D1 to D11 with what their actions carry, and neighbours that differ in one condition. */
 import { snapshotAnnotations, snapshotFinalizers as finalizers } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aContent, aGroup, aSnapshot, aStaticContent, aStaticSnapshot } from '../../testing/builders.ts';
@@ -44,6 +44,10 @@ describe('a snapshot that is being deleted', () => {
   const keptInGroup = `D5 retry: ${kept}; Warning SnapshotDeletePending: ${kept}`;
   const pending = 'Snapshot is being used to restore a PVC';
   const at = { snapshot: leaving, claim: undefined };
+  const inRestore = aSnapshot({
+    metadata: { ...deleting, finalizers: [...prepared.finalizers, finalizers.restored] },
+    status: ready,
+  });
 
   it.each<Line>([
     { given: 'no content in the cache', s: { ...at, contentAsked: 'unasked' }, then: `D3 askContent ${contentName}` },
@@ -122,6 +126,36 @@ describe('a snapshot that is being deleted', () => {
     {
       given: 'a restore and the content of another snapshot',
       s: { ...at, content: ofAnother, isBeingRestored: true },
+      then: 'D9 removeFinalizers asSource inGroup bound',
+    },
+    {
+      given: 'the finalizer of csi-provisioner, and claims that were not listed',
+      s: { ...at, snapshot: inRestore, content: aContent() },
+      then: 'D11 listRestores',
+    },
+    {
+      given: 'the finalizer of csi-provisioner, and claims that could not be listed',
+      s: { ...at, snapshot: inRestore, content: aContent(), restoresListed: failed },
+      then: 'D11 retry: no',
+    },
+    {
+      given: 'the finalizer of csi-provisioner, and no restore in the list',
+      s: { ...at, snapshot: inRestore, content: aContent(), restoresListed: 'done' },
+      then: 'D6 markContent',
+    },
+    {
+      given: 'the finalizer of csi-provisioner, and a restore in the cache',
+      s: { ...at, snapshot: inRestore, content: aContent(), isBeingRestored: true },
+      then: `D4 retry: ${pending}; Warning SnapshotDeletePending: ${pending}`,
+    },
+    {
+      given: 'the finalizer of csi-provisioner, and a content that is marked',
+      s: { ...at, snapshot: inRestore, content: going },
+      then: 'D9 removeFinalizers asSource inGroup',
+    },
+    {
+      given: 'the finalizer of csi-provisioner, and the content of another snapshot',
+      s: { ...at, snapshot: inRestore, content: ofAnother },
       then: 'D9 removeFinalizers asSource inGroup bound',
     },
     {

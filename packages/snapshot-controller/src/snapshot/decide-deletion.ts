@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Rows D1 to D10: a snapshot that is being deleted. Pure; first match wins.
+ * Rows D1 to D11: a snapshot that is being deleted. Pure; first match wins.
  *
  * The order is what protects the data: the content is marked before it is deleted, since csi-snapshotter deletes nothing that is not
  * marked; it is deleted before the snapshot may go; the claim is released before, since nothing would look at it afterwards.
@@ -16,6 +16,7 @@ import {
 import { conclude } from '../conclusions.ts';
 import { isMarked, singleMark } from '../content-mark.ts';
 import { groupNameOf, groupOwnerOf } from '../membership.ts';
+import { isProtectedByProvisioner } from '../restores.ts';
 import { driverOf } from './default-class.ts';
 import * as messages from './messages.ts';
 import { contentNameFor, isDeleting, isProtected, originOf, snapshotKey, sourceClaimKey } from './snapshot.ts';
@@ -38,6 +39,10 @@ export function decideDeletion(s: SnapshotState, snapshot: VolumeSnapshot): Acti
   const content = s.content !== undefined && isContentOf(snapshot, s.content) ? s.content : undefined;
   if (content !== undefined && s.isBeingRestored) {
     return conclude('D4', retry(new Error(messages.beingRestored.message)), messages.beingRestored);
+  }
+  if (isFailed(s.restoresListed)) return conclude('D11', retry(s.restoresListed.failure));
+  if (content !== undefined && mayBeRestored(s, { snapshot, content })) {
+    return { row: 'D11', kind: 'listRestores', snapshot };
   }
   const kept = decideGroup(s, snapshot);
   if (kept !== undefined) return kept;
@@ -82,6 +87,11 @@ export function isContentOf(snapshot: VolumeSnapshot, { spec }: VolumeSnapshotCo
   const reference = spec?.volumeSnapshotRef;
   // An older release made contents of members before their snapshots, and may have ended in between.
   return isBoundTo(reference, snapshot) || (originOf(snapshot) === 'member' && mayBindTo(reference, snapshot));
+}
+
+/** The cache may lack the claim for which csi-provisioner protects the snapshot. */
+function mayBeRestored({ restoresListed }: SnapshotState, { snapshot, content }: Pair): boolean {
+  return restoresListed === 'untried' && !isMarked(content, singleMark) && isProtectedByProvisioner(snapshot);
 }
 
 /** Undefined: no group keeps the snapshot. A group of the same name as the owner, but another UID, is another group. */

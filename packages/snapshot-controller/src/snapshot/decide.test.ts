@@ -399,6 +399,10 @@ describe('rows D1 to D10', () => {
   const marked = { annotations: { [snapshotAnnotations.beingDeleted]: 'yes' } };
   const leavingMember = aSnapshot({ metadata: { ...prepared, ...deleting, ownerReferences: [owner] }, status: ready });
   const going = aContent({ metadata: { ...marked, ...deleting } });
+  const inRestore = aSnapshot({
+    metadata: { ...deleting, finalizers: [finalizers.asSource, finalizers.restored] },
+    status: ready,
+  });
 
   it.each<Line>([
     { id: '[snapshot-controller#D1]', given: 'a run that has just begun', s: { isBegun: false }, then: 'begin' },
@@ -449,6 +453,12 @@ describe('rows D1 to D10', () => {
       given: 'a restore',
       s: { content: aContent(), isBeingRestored: true },
       then: 'retry',
+    },
+    {
+      id: '[snapshot-controller#D11]',
+      given: 'a snapshot that csi-provisioner protects',
+      s: { snapshot: inRestore, content: aContent() },
+      then: 'listRestores',
     },
     {
       id: '[snapshot-controller#D5]',

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Deletion of single snapshots. */
 import { definedOnly, persistentVolumeClaims } from '@csi-sidecars/runtime';
+import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { there } from '@csi-sidecars/test-driver/testing';
 import {
   snapshotAnnotations,
@@ -56,6 +57,14 @@ const pending = (more: object = {}) =>
     phase: 'Pending',
     spec: { dataSource: { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 'snap', ...more } },
   });
+
+const protectedByProvisioner = aReadySnapshot({ metadata: { finalizers: [...both.finalizers, finalizers.restored] } });
+const claimsComeLate: FaultRule = {
+  when: ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims',
+  fault: { kind: 'lag', ms: 60_000 },
+};
+const lists = ({ server }: Fixture): readonly string[] =>
+  server.requests.filter(({ verb }) => verb === 'list').map(({ resource }) => resource);
 
 describe('content and snapshot', () => {
   it.each(kinds)(
@@ -396,6 +405,39 @@ describe('restores', () => {
       status: { phase: 'Bound' },
     }));
     expect(it.content()?.metadata?.deletionTimestamp).toBeDefined();
+    await it.stop();
+  });
+
+  it('[snapshot-controller#188] given a snapshot that csi-provisioner protects and a cache that lacks the pending claim, then nothing is deleted until the claim is bound', async () => {
+    const it = await aController({ with: [protectedByProvisioner, aContent()], faults: [claimsComeLate] });
+    await it.clock.advance(300_000);
+    await it.add(pending());
+    await remove(it);
+    expect([it.writes(), lists(it)]).toEqual([[], ['persistentvolumeclaims']]);
+    expect(it.events).toEqual(['Warning SnapshotDeletePending team/snap: Snapshot is being used to restore a PVC']);
+    await it.change(persistentVolumeClaims, { namespace: 'team', name: 'restored' }, (claim) => ({
+      ...claim,
+      status: { phase: 'Bound' },
+    }));
+    await it.clock.advance(300_000);
+    expect(it.content()?.metadata?.deletionTimestamp).toBeDefined();
+    await it.stop();
+  });
+
+  it('[snapshot-controller#188] given a snapshot that csi-provisioner protects, and claims that cannot be listed, then nothing is deleted until they are listed', async () => {
+    const it = await aController({ with: [protectedByProvisioner, aContent()] });
+    it.fault('list persistentvolumeclaims', forbidden);
+    await remove(it);
+    expect(it.writes()).toEqual([]);
+    await it.clock.advance(10_000);
+    expect(it.content()?.metadata?.deletionTimestamp).toBeDefined();
+    await it.stop();
+  });
+
+  it('[snapshot-controller#188] given a snapshot without the finalizer of csi-provisioner, then claims are not listed', async () => {
+    const it = await aController({ with: [aReadySnapshot(), aContent()] });
+    await remove(it);
+    expect(lists(it)).toEqual([]);
     await it.stop();
   });
 

@@ -10,6 +10,7 @@ import {
 } from '@csi-sidecars/volume';
 import { managingNode } from '../managed-by.ts';
 import { groupNameOf, groupOwnerOf } from '../membership.ts';
+import { isBeingRestored } from '../restores.ts';
 import { handleKey } from '../watched.ts';
 import { contentNameFor, isDeleting, snapshotKey, sourceClaimKey } from './snapshot.ts';
 import { nothingLearned, type Observed, type SnapshotContext, type SnapshotLoop, type SnapshotState } from './state.ts';
@@ -36,7 +37,7 @@ export function observe(
     node: content === undefined ? managingNode(volume === undefined ? [] : [volume], caches.nodes.list()) : '',
     content,
     contentGroup: reference,
-    isBeingRestored: caches.claims.byIndex('restores', key).some(({ status }) => status?.phase === 'Pending'),
+    isBeingRestored: isBeingRestored(caches.claims, key),
     group: groupOf(caches, { snapshot, reference }, settings.groups),
     ...nothingLearned,
   };

@@ -25,6 +25,7 @@ import {
 import { singleMark } from '../content-mark.ts';
 import { hasAffinity } from '../managed-by.ts';
 import { reportStatus } from './report-status.ts';
+import { isBeingRestored, readRestores } from '../restores.ts';
 import { saveError } from '../save-error.ts';
 import {
   bindContent,
@@ -103,6 +104,11 @@ export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
     askContent: async (step) => {
       const contentAsked = await readObject(contents(step), { name: step.action.name });
       return isFailed(contentAsked) ? { contentAsked } : { contentAsked, content: contentAsked.value };
+    },
+    listRestores: async ({ client, caches: { claims }, action: { snapshot }, signal }) => {
+      const read = (): Promise<void> => readRestores({ client, claims, signal }, snapshot.metadata?.namespace);
+      const restoresListed = await attempt(read);
+      return { restoresListed, isBeingRestored: isBeingRestored(claims, snapshotKey(snapshot)) };
     },
     askGroup: async ({ client, action: { namespace, name }, signal }) => {
       if (!isDnsSubdomain(name)) return { groupAsked: { value: false } };

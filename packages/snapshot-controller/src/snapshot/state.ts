@@ -94,6 +94,7 @@ export interface Learned extends Confirmation {
   readonly claimReleased: Attempt;
   readonly adopted: Attempt;
   readonly contentAsked: Answer<VolumeSnapshotContent | undefined>;
+  readonly restoresListed: Attempt;
   readonly groupAsked: Answer<boolean>;
   readonly contentMarked: Attempt;
   readonly contentDeleted: Attempt;
@@ -113,6 +114,7 @@ export const nothingLearned: Learned = {
   claimReleased: 'untried',
   adopted: 'untried',
   contentAsked: 'unasked',
+  restoresListed: 'untried',
   groupAsked: 'unasked',
   contentMarked: 'untried',
   contentDeleted: 'untried',
@@ -144,6 +146,7 @@ export type Action = { readonly row: string } &
     | { readonly kind: 'releaseClaim'; readonly claim: PersistentVolumeClaim; readonly snapshot: VolumeSnapshot }
     | { readonly kind: 'adopt'; readonly snapshot: VolumeSnapshot; readonly group: VolumeGroupSnapshot }
     | { readonly kind: 'askContent'; readonly name: string }
+    | { readonly kind: 'listRestores'; readonly snapshot: VolumeSnapshot }
     | { readonly kind: 'askGroup'; readonly namespace: string; readonly name: string }
     | { readonly kind: 'markContent'; readonly snapshot: VolumeSnapshot; readonly content: VolumeSnapshotContent }
     | { readonly kind: 'deleteContent'; readonly snapshot: VolumeSnapshot; readonly content: VolumeSnapshotContent }

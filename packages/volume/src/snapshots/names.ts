@@ -11,6 +11,8 @@ export const snapshotFinalizers = {
   asSource: 'snapshot.storage.kubernetes.io/volumesnapshot-as-source-protection',
   /** On a VolumeSnapshot that is a member of a group. */
   inGroup: 'snapshot.storage.kubernetes.io/volumesnapshot-in-group-protection',
+  /** On a VolumeSnapshot from before CreateVolume until no pending claim needs it. csi-provisioner adds and removes it. */
+  restored: 'provisioner.storage.kubernetes.io/volumesnapshot-as-source-protection',
   /** On the PersistentVolumeClaim of which a snapshot is taken. */
   claim: 'snapshot.storage.kubernetes.io/pvc-as-source-protection',
   /** On a VolumeGroupSnapshotContent. snapshot-controller adds it, csi-snapshotter removes it. */
