@@ -80,13 +80,16 @@ function recorded(s: ClaimState, context: ClaimContext): Action {
   return waitsForBinding(s, context) ? settleUntilBound(s, stop('C10')) : finishSettled(s, stop('C10'));
 }
 
+const wasBound: ReadonlySet<string | undefined> = new Set(['Bound', 'Released']);
+
 /**
  * C63, C64: soon the volume has no record. The finalizer and memory take its place, so that it is found again by its name. The phase Bound is
- * written before the claim names the volume, and the PV controller does not come back to that once the volume is being deleted.
+ * written before the claim names the volume, and the PV controller does not come back to that once the volume is being deleted. The cache may
+ * not show yet that the claim of a released record is gone.
  */
 function losing(s: ClaimState, context: ClaimContext, record: PersistentVolume): Action {
   if (typeof s.reread === 'object') return conclude('C64', retry(s.reread.failure));
-  if (record.status?.phase === 'Bound' && s.reread === 'unread') return { row: 'C64', kind: 'readClaim', record };
+  if (wasBound.has(record.status?.phase) && s.reread === 'unread') return { row: 'C64', kind: 'readClaim', record };
   const isRemembered = s.memory.kind === 'pinned' || s.memory.kind === 'open';
   if (!isRemembered) return { row: 'C63', kind: 'releaseRequest' };
   return stayOpen(s, context, { row: 'C63', message: recordDeleted(record), answer: 'open' });

@@ -67,7 +67,11 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
       volumes: (change, caches) => {
         if (change.current !== undefined && !isDeletedNow(change)) return undefined;
         const { spec } = change.current ?? change.previous ?? {};
-        return caches.claims.byIndex('uid', spec?.claimRef?.uid ?? '').map(uidOf);
+        const [claim] = caches.claims.byIndex('uid', spec?.claimRef?.uid ?? '');
+        if (claim === undefined) return undefined;
+        // The claim may have been bound, and may be gone.
+        if (change.current === undefined && (claim.spec?.volumeName ?? '') === '') caches.claims.doubt(claim);
+        return uidOf(claim);
       },
       grants: ({ current }, caches) => {
         if (current === undefined) return undefined;

@@ -39,9 +39,10 @@ function loseAnswer(p: Fixture): void {
     times: 1,
   });
 }
+const ref = { name: 'pvc-uid-data' };
 /** A user deletes the PersistentVolume, and the finalizer of another program keeps it. */
 function terminate(p: Fixture, phase = 'Available'): void {
-  p.server.objects.change(persistentVolumes, { name: 'pvc-uid-data' }, (volume) => ({
+  p.server.objects.change(persistentVolumes, ref, (volume) => ({
     ...volume,
     metadata: { ...volume.metadata, finalizers: ['a/b'], deletionTimestamp: '2026-01-01T00:00:00Z' },
     status: { phase },
@@ -145,7 +146,7 @@ describe('an unusable answer about a volume that is recorded already', () => {
     await p.clock.advance(20_000);
     expect([p.calls(), isProtected(p)]).toEqual([['CreateVolume pvc-uid-data OK'], true]);
     p.faults.splice(0);
-    p.server.objects.remove(persistentVolumes, { name: 'pvc-uid-data' });
+    p.server.objects.remove(persistentVolumes, ref);
     await p.clock.advance(60_000);
     expect(p.calls().map((call) => call.split(' ')[0])).toEqual(['CreateVolume', 'DeleteVolume', 'CreateVolume']);
     expect([p.driver.volumes().length, p.volume()?.spec?.csi?.volumeHandle]).toEqual([1, p.driver.volumes()[0]?.id]);
@@ -237,7 +238,7 @@ describe('a record that is not taken at once', () => {
         false,
         true,
       ]);
-      p.server.objects.remove(persistentVolumes, { name: 'pvc-uid-data' });
+      p.server.objects.remove(persistentVolumes, ref);
       await p.settle();
       expect([p.volume()?.spec?.csi?.volumeHandle, p.driver.volumes().length, isProtected(p)]).toEqual([
         p.driver.volumes()[0]?.id,
@@ -261,7 +262,7 @@ describe('a record that is not taken at once', () => {
         new Set([losing]),
         ['CreateVolume pvc-uid-data OK'],
       ]);
-      p.server.objects.remove(persistentVolumes, { name: 'pvc-uid-data' });
+      p.server.objects.remove(persistentVolumes, ref);
       await p.settle();
       expect([p.driver.volumes().map(({ id }) => id), isProtected(p)]).toEqual([
         [p.volume()?.spec?.csi?.volumeHandle],
@@ -301,6 +302,38 @@ describe('a record that is not taken at once', () => {
     expect([p.writes(), warnings(p)]).toEqual([[saved, put], [losing]]);
   });
 
+  it.each([
+    {
+      given: 'is Released and deleted',
+      end: (p: Fixture): void => {
+        p.server.objects.change(persistentVolumes, ref, (volume) => ({ ...volume, status: { phase: 'Released' } }));
+      },
+      calls: ['CreateVolume pvc-uid-data OK', 'DeleteVolume volume-1 OK'],
+    },
+    {
+      given: 'is removed',
+      end: (p: Fixture): void => void p.server.objects.remove(persistentVolumes, ref),
+      calls: ['CreateVolume pvc-uid-data OK'],
+    },
+  ])(
+    '[provisioner#228] given a record that $given after its claim, while the watch of claims is late, then the volume is not made again',
+    async ({ end, calls }) => {
+      const p = await claimed(() => undefined);
+      p.faults.push({
+        when: ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims',
+        fault: { kind: 'lag', ms: 600_000 },
+        times: 9,
+      });
+      p.server.endWatches('broken');
+      await p.clock.advance(30_000);
+      p.deleteClaim();
+      end(p);
+      await p.clock.advance(30_000);
+      expect([p.volume(), p.calls()]).toEqual([undefined, calls]);
+      await p.stop();
+    },
+  );
+
   it.each(['lives', 'dies'] as const)(
     '[provisioner#222] given such a record, when it goes while the process %s, and then the claim, then the volume has a record that its deletion needs',
     async (process) => {
@@ -308,7 +341,7 @@ describe('a record that is not taken at once', () => {
       terminate(p);
       await p.clock.advance(20_000);
       const cluster = process === 'dies' ? p.crash() : undefined;
-      p.server.objects.remove(persistentVolumes, { name: 'pvc-uid-data' });
+      p.server.objects.remove(persistentVolumes, ref);
       p.deleteClaim();
       const last = cluster === undefined ? p : await aProvisioner({ cluster, seed: [] });
       await last.clock.advance(5_000);
@@ -460,7 +493,7 @@ describe('a record that is refused', () => {
       `PersistentVolume pvc-uid-data already exists with another volume; volume ${p.driver.volumes()[0]?.id ?? ''} is kept`,
     ]);
     expect(isProtected(p)).toBe(true);
-    p.server.objects.remove(persistentVolumes, { name: 'pvc-uid-data' });
+    p.server.objects.remove(persistentVolumes, ref);
     await p.clock.advance(1200);
     expect([p.driver.volumes().length, isProtected(p)]).toEqual([1, false]);
   });
