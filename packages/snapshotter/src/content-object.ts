@@ -54,6 +54,18 @@ export function handleOf(handle: string | undefined): string | undefined {
   return handle === '' ? undefined : handle;
 }
 
+/**
+ * The id to be recorded, undefined if the known one stays. An id that changes means that what had the first one is gone. Users know the snapshot
+ * by that one, but the deletion of the content has to delete what is there.
+ */
+export function newHandleOf(
+  { metadata }: AnyContent,
+  { known, taken }: { readonly known: string | undefined; readonly taken: string },
+): string | undefined {
+  if (handleOf(known) === undefined) return taken;
+  return metadata?.deletionTimestamp !== undefined && known !== taken ? taken : undefined;
+}
+
 /** Its deletion is asked for, snapshot-controller, where it is responsible, agrees, and no call may have taken a snapshot that the status does not show. */
 export function isToBeDeleted<T extends ContentTypes>(content: T['content'], kind: ContentKind<T>): boolean {
   if (content.metadata?.deletionTimestamp === undefined) return false;

@@ -312,7 +312,7 @@ describe('a record that is not taken at once', () => {
     },
     {
       given: 'is removed',
-      end: (p: Fixture): void => void p.server.objects.remove(persistentVolumes, ref),
+      end: (p: Fixture): void => p.server.objects.remove(persistentVolumes, ref),
       calls: ['CreateVolume pvc-uid-data OK'],
     },
   ])(

@@ -2,7 +2,7 @@
 import { stringifyJson } from '@csi-sidecars/runtime';
 import { volumeSnapshotClasses, type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aClass, aContent, asked, aSecret, beingCreated, deletionSecret } from '../../testing/builders.ts';
+import { aClass, aContent, asked, aSecret, beingCreated, deletionSecret, intent } from '../../testing/builders.ts';
 import {
   aSnapshotter,
   conflict,
@@ -230,6 +230,14 @@ describe('a content that is to be deleted', () => {
     await s.clock.advance(5_000);
     expect(s.calls().map((it) => it.split(' ')[0])).toEqual(['CreateSnapshot', 'CreateSnapshot', 'DeleteSnapshot']);
     expect(s.content()).toBeUndefined();
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#5] given the intent, and a driver that answers another id than the status has, then that snapshot is deleted', async () => {
+    const status = { snapshotHandle: 'gone', readyToUse: false };
+    const s = await aSnapshotter({ seed: [aClass(), aContent({ ...intent, status, deleting: 'asked' })] });
+    expectDeleted(s);
+    expect(s.requests('DeleteSnapshot')).toEqual([{ snapshot_id: 'snapshot-4', secrets: {} }]);
     await s.stop();
   });
 

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What an answer of the driver changes in the status of a content. What is there once stays: only readiness changes. */
+/** What an answer of the driver changes in the status of a content. What is there once stays: only readiness changes, and the handle of a content that is being deleted. */
 import { definedOnly } from '@csi-sidecars/runtime';
 import type { VolumeSnapshotContent } from '@csi-sidecars/volume';
-import { handleOf } from '../content-object.ts';
+import { handleOf, newHandleOf } from '../content-object.ts';
 import type { StatusChange } from '../content-types.ts';
 import { timeOfNow } from '../int64.ts';
 import { readiness } from '../readiness.ts';
 import type { TakenSnapshot } from './state.ts';
 
 export function statusOf(
-  { status }: VolumeSnapshotContent,
+  content: VolumeSnapshotContent,
   taken: TakenSnapshot,
   nowMs: number,
 ): StatusChange | undefined {
+  const { status } = content;
   const change: StatusChange = {
     ...readiness(status, taken.isReady),
     ...definedOnly({
-      snapshotHandle: handleOf(status?.snapshotHandle) === undefined ? taken.handle : undefined,
+      snapshotHandle: newHandleOf(content, { known: status?.snapshotHandle, taken: taken.handle }),
       creationTime: status?.creationTime === undefined ? (taken.createdAt ?? timeOfNow(nowMs)) : undefined,
       restoreSize: status?.restoreSize === undefined ? taken.size : undefined,
       volumeGroupSnapshotHandle:

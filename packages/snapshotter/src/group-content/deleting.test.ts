@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   aGroupClass,
   aGroupContent,
+  groupIntent,
   asked,
   aSecret,
   groupBeingCreated,
@@ -126,6 +127,16 @@ describe('a group that is to be deleted', () => {
     expect(s.group()?.status).toEqual({ volumeSnapshotInfoList: members });
     await s.clock.advance(1_200);
     expectDeleted(s);
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#100] given the intent, and a driver that answers another group than the status has, then that group is deleted', async () => {
+    const info = { volumeHandle: 'volume-1', snapshotHandle: 'gone' };
+    const status = { volumeGroupSnapshotHandle: 'gone', readyToUse: false, volumeSnapshotInfoList: [info] };
+    const s = await aSnapshotter({
+      seed: [aGroupClass(), aGroupContent({ ...groupIntent, status, deleting: 'asked' })],
+    });
+    expect([s.group(), s.driver.snapshots()]).toEqual([undefined, []]);
     await s.stop();
   });
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What an answer of the driver changes in the status of a group. What is there once stays: only readiness changes. */
+/**
+ * What an answer of the driver changes in the status of a group. What is there once stays: only readiness changes, and handle and members of a
+ * content that is being deleted, where the group is another one.
+ */
 import { definedOnly } from '@csi-sidecars/runtime';
 import { nanosecondsToTime, type VolumeGroupSnapshotContent, type VolumeSnapshotInfo } from '@csi-sidecars/volume';
-import { handleOf } from '../content-object.ts';
+import { newHandleOf } from '../content-object.ts';
 import type { StatusChange } from '../content-types.ts';
 import { timeOfNow } from '../int64.ts';
 import { readiness } from '../readiness.ts';
@@ -15,13 +18,19 @@ export function statusOf(
   nowMs: number,
 ): StatusChange | undefined {
   const { status } = content;
+  const handles = { known: status?.volumeGroupSnapshotHandle, taken: taken.handle };
+  const handle = newHandleOf(content, handles);
   const createdAt = taken.createdAt ?? timeOfNow(nowMs);
   const change: StatusChange = {
     ...readiness(status, taken.isReady),
     ...definedOnly({
-      volumeGroupSnapshotHandle: handleOf(status?.volumeGroupSnapshotHandle) === undefined ? taken.handle : undefined,
+      volumeGroupSnapshotHandle: handle,
       creationTime: status?.creationTime === undefined ? nanosecondsToTime(createdAt) : undefined,
-      volumeSnapshotInfoList: changedMembers(content, taken.members),
+      volumeSnapshotInfoList: changedMembers(
+        handle === undefined ? status?.volumeSnapshotInfoList : [],
+        content,
+        taken.members,
+      ),
     }),
   };
   return Object.keys(change).length === 0 ? undefined : change;
@@ -32,10 +41,10 @@ export function statusOf(
  * added: otherwise its snapshot would be no member, and would not be deleted with the group. Undefined: nothing changes.
  */
 function changedMembers(
+  known: readonly VolumeSnapshotInfo[] = [],
   content: VolumeGroupSnapshotContent,
   taken: readonly VolumeSnapshotInfo[],
 ): readonly VolumeSnapshotInfo[] | undefined {
-  const known = content.status?.volumeSnapshotInfoList ?? [];
   if (taken.length === 0) return undefined;
   if (known.length === 0) return taken;
   const ready = new Set(

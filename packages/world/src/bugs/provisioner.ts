@@ -81,8 +81,8 @@ export const provisioner: readonly Bug[] = [
       },
       {
         file: 'packages/provisioner/src/claim/loop.ts',
-        find: "return caches.claims.byIndex('uid', spec?.claimRef?.uid ?? '').map(uidOf);",
-        replace: 'return spec === undefined ? [] : undefined;',
+        find: 'return uidOf(claim);',
+        replace: 'return spec === undefined ? uidOf(claim) : undefined;',
       },
     ],
   },
