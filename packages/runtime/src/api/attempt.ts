@@ -75,8 +75,6 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
   };
   /** The deadline applies until the body ends. Its timer and its listener are removed then. */
   const stream: Attempt<TransportResponse> = async (call, leftMs) => {
-    // A watch has no deadline: it follows the caller's signal, and the caller reads its chunks.
-    if (leftMs === Infinity && call.signal !== undefined) return open(call, call.signal);
     const linked = linkSignals([call.signal]);
     const alarm = alarmOf(linked, leftMs);
     const { silenceMs = Infinity } = call;
@@ -91,7 +89,9 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
       },
     };
     const result = await watched.wait(() => open(call, linked.signal));
-    if ('value' in result) return { value: { ...result.value, body: watchReads(result.value.body, watched) } };
+    // A watch has no deadline, and the caller knows how long it may be silent.
+    const reads: Watched = leftMs === Infinity ? { ...watched, wait: (arrival) => arrival() } : watched;
+    if ('value' in result) return { value: { ...result.value, body: watchReads(result.value.body, reads) } };
     watched.release();
     return result;
   };

@@ -42,7 +42,7 @@ export interface ApiClientOptions extends RateLimit {
 /** The API server gives up after 60 s itself. */
 const unaryTimeoutMs = 70_000;
 const listTimeoutMs = 120_000;
-/** A list that is read while it arrives may take as long as it needs while it goes on: a slow link, a tight CPU limit. */
+/** A list that is read while it arrives may take as long as it needs while it goes on: a slow link, a tight CPU limit. Watches: the head. */
 const streamedListSilenceMs = listTimeoutMs;
 const streamedListTimeoutMs = 30 * 60_000;
 

@@ -358,18 +358,21 @@ describe('streams', () => {
     });
   });
 
-  it('given an open watch, then it has no deadline, and only its connection listens to the signal', async () => {
-    const { client, clock } = setUp([volume]);
-    const { signal } = new AbortController();
-    await client.stream({ purpose: 'watch', path: '/w' }, signal);
-    expect([clock.pending, getEventListeners(signal, 'abort')]).toEqual([0, []]);
-  });
-
   const textOf = async ({ body }: TransportResponse): Promise<string> => {
     let text = '';
     for await (const chunk of body) text += Buffer.from(chunk).toString();
     return text;
   };
+
+  it('given an open watch, then it has no deadline, and after its end nothing listens to the signal', async () => {
+    const { client, clock } = setUp([volume]);
+    const { signal } = new AbortController();
+    const watch = await client.stream({ purpose: 'watch', path: '/w' }, signal);
+    expect(clock.pending).toBe(0);
+    await textOf(watch);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
   it.each<[string, ScriptedStep, object]>([
     ['is refused', { status: 403 }, { status: 403 }],
     ['breaks off', { broken: failed('tls') }, { failure: 'tls' }],
@@ -390,6 +393,14 @@ describe('streams', () => {
     const opened = client.stream({ purpose: 'list', path: '/l' }, never).catch((error: unknown) => error);
     await clock.advance(120_000);
     expect(await opened).toMatchObject({ message: 'deadline of 120000 ms exceeded' });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('[runtime#225] given a watch without an answer, then it is sent again after 120 s', async () => {
+    const { client, clock, sentAt } = setUp(['hang', {}]);
+    const opened = client.stream({ purpose: 'watch', path: '/w' }, never);
+    await clock.advance(121_000);
+    expect([sentAt, (await opened).status]).toEqual([[0, 121_000], 200]);
     expect(clock.pending).toBe(0);
   });
 

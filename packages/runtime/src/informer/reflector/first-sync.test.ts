@@ -175,7 +175,7 @@ describe('first sync', () => {
     await clock.advance(30 * 60_000);
     api.answers(collectionErrors.expired);
     await clock.advance(335_000);
-    expect(api.summaries.slice(-2)).toEqual(['watch rv=10', 'stream rv=10']);
+    expect(api.summaries.slice(-3)).toEqual(['watch rv=10', 'stream rv=10', 'list rv=10']);
     await stop();
   });
 

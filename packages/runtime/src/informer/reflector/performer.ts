@@ -58,7 +58,9 @@ export function createPerformer(deps: PerformerDeps, options: PerformerOptions, 
     const timeoutSeconds = minWatchSeconds + Math.floor(minWatchSeconds * random.next());
     const request = watchRequest(target, demand, timeoutSeconds);
     try {
-      watch = await openWatch(deps, { request, timeoutMs: timeoutSeconds * 1000, expected, maxFrameBytes }, signal);
+      const timeoutMs = timeoutSeconds * 1000;
+      const options = { request, timeoutMs, initialEvents: streaming, expected, maxFrameBytes };
+      watch = await openWatch(deps, options, signal);
     } catch (error) {
       return { kind: 'failed', error };
     }

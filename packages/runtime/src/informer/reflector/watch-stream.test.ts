@@ -20,7 +20,11 @@ interface Part {
 }
 
 /** Sends the parts, and then ends, fails, or stays open. */
-async function opened(parts: readonly Part[], end: 'end' | 'open' | Error = 'open', maxFrameBytes = 1_000) {
+async function opened(
+  parts: readonly Part[],
+  end: 'end' | 'open' | Error = 'open',
+  { maxFrameBytes = 1_000, initialEvents = false } = {},
+) {
   const clock = new FakeClock();
   const stop = new AbortController();
   const seen: { request?: object; returned: boolean } = { returned: false };
@@ -44,6 +48,7 @@ async function opened(parts: readonly Part[], end: 'end' | 'open' | Error = 'ope
   const options = {
     request: { path: '/volumes', accept: 'application/json' },
     timeoutMs: 300_000,
+    initialEvents,
     expected: { apiVersion: 'v1', kind: 'PersistentVolume' },
     maxFrameBytes,
   };
@@ -84,6 +89,7 @@ describe('the request', () => {
       request: { path: '', accept: '' },
       timeoutMs: 1,
       expected: { apiVersion: '', kind: '' },
+      initialEvents: false,
       maxFrameBytes: 1,
     };
     await expect(openWatch({ client: { stream }, clock }, options, stop.signal)).rejects.toThrow('refused');
@@ -147,7 +153,13 @@ it('given a defect of the decoder, then it is thrown, and not taken for an event
   const stream = async () => ({ status: 200, headers: {}, body: body() });
   const watch = await openWatch(
     { client: { stream }, clock: new FakeClock() },
-    { request: { path: '', accept: '' }, timeoutMs: 1, expected: { apiVersion: '', kind: '' }, maxFrameBytes: 1 },
+    {
+      request: { path: '', accept: '' },
+      timeoutMs: 1,
+      initialEvents: false,
+      expected: { apiVersion: '', kind: '' },
+      maxFrameBytes: 1,
+    },
     new AbortController().signal,
   );
   await expect(watch.next()).rejects.toThrow(TypeError);
@@ -192,15 +204,30 @@ describe('guards', () => {
 
   it.each([
     { given: 'no bookmark', text: event(volume) },
-    { given: 'only the bookmark that ends the initial events', text: endOfInitialEvents },
-  ])('given $given, then silence is no reason to give the stream up', async ({ text }) => {
-    const { clock, inputs, reading, watch } = await opened([{ text }]);
+    { given: 'only the bookmark that ends the initial events', text: endOfInitialEvents, initialEvents: true },
+  ])('given $given, then silence is no reason to give the stream up', async ({ text, initialEvents }) => {
+    const { clock, inputs, reading, watch } = await opened([{ text }], 'open', { initialEvents });
     const read = reading();
     await clock.advance(329_000);
     expect(inputs).toHaveLength(1);
     await watch.close();
     await read;
   });
+
+  it.each([
+    { given: 'no event', parts: [], ms: 150_000 },
+    { given: 'one event', parts: [{ afterMs: 10, text: event(volume) }], ms: 150_010 },
+  ])(
+    '[runtime#225] given $given of the initial events and then nothing, then the stream is given up after 150 s of silence',
+    async ({ parts, ms }) => {
+      const { clock, inputs, reading, watch } = await opened(parts, 'open', { initialEvents: true });
+      const read = reading();
+      await clock.advance(ms);
+      await read;
+      expect(inputs.at(-1)).toEqual([['silent', new Error('watch is silent')], ms]);
+      await watch.close();
+    },
+  );
 
   it('given a stream that is not read for a long time, then that time is no silence: the next wait starts from zero', async () => {
     const { clock, watch } = await opened([{ text: bookmark }, { afterMs: 10, text: event(volume) }]);

@@ -33,19 +33,21 @@ export interface WatchStreamOptions {
   readonly request: Request;
   /** What the request asks the server for. */
   readonly timeoutMs: number;
+  /** The stream begins with them, and with a bookmark that ends them. */
+  readonly initialEvents: boolean;
   readonly expected: WireKind;
   readonly maxFrameBytes: number;
 }
 
 /** The time after its timeout at which an open stream is given up: a proxy may have hidden the server's close. */
 const overdueAfterMs = 30_000;
-/** Bookmarks come about every minute. A stream that brought one and then nothing for this time is dead. */
+/** Bookmarks come about every minute. A stream that brought one and then nothing for this time is dead, and so is one that owes initial events. */
 const silentAfterMs = 150_000;
 
 /** Throws as `client.stream` does. */
 export async function openWatch(
   { client, clock }: WatchStreamDeps,
-  { request, timeoutMs, expected, maxFrameBytes }: WatchStreamOptions,
+  { request, timeoutMs, initialEvents, expected, maxFrameBytes }: WatchStreamOptions,
   signal: AbortSignal,
 ): Promise<WatchStream> {
   const linked = linkSignals([signal]);
@@ -110,6 +112,8 @@ export async function openWatch(
     return ended;
   };
 
+  const isAnyDue = (): boolean => bookmarked || (initialEvents && !initialEventsEnded);
+
   /** One timer for many chunks: it looks when the wait began, and waits for the rest. */
   const guardSilence = (): void => {
     const remainingMs = waitingSinceMs + silentAfterMs - clock.monotonicMs();
@@ -119,13 +123,13 @@ export async function openWatch(
   const onSilence = (): void => {
     silenceGuard = undefined;
     // Time in which the stream is not read does not count: the next wait starts from zero.
-    if (waiting) guardSilence();
+    if (waiting && isAnyDue()) guardSilence();
   };
 
   const beginWait = (): void => {
     waitingSinceMs = clock.monotonicMs();
     waiting = true;
-    if (bookmarked && silenceGuard === undefined) guardSilence();
+    if (isAnyDue() && silenceGuard === undefined) guardSilence();
   };
 
   return {
