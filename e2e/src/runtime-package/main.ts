@@ -18,6 +18,7 @@ const signal = onInterrupt();
 const reports = join(repositoryRoot, 'reports');
 mkdirSync(reports, { recursive: true });
 const counts = { passed: 0, failed: 0, skipped: 0 };
+const failures: string[] = [];
 
 async function check(title: string, work: () => unknown): Promise<void> {
   try {
@@ -27,9 +28,9 @@ async function check(title: string, work: () => unknown): Promise<void> {
     process.stdout.write(`ok ${title}\n`);
   } catch (error) {
     counts.failed += 1;
-    process.stdout.write(
-      `FAILED ${title}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-    );
+    const failure = `${title}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+    failures.push(failure);
+    process.stdout.write(`FAILED ${failure}\n`);
   }
 }
 
@@ -64,6 +65,6 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-writeFileSync(join(reports, 'runtime-package.json'), JSON.stringify(counts));
+writeFileSync(join(reports, 'runtime-package.json'), JSON.stringify({ ...counts, failures }));
 process.stdout.write(`runtime package: ${counts.passed} passed, ${counts.failed} failed\n`);
 process.exitCode = counts.failed === 0 ? 0 : 1;
