@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
+import { nodes, persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
+import { isReachableFrom } from '@csi-sidecars/volume';
 import { nodeIdOf } from '../../names.ts';
 import type { World } from '../../world.ts';
 import { isDeleting } from './lookups.ts';
@@ -25,7 +26,11 @@ export function unsettledAttachments({ sim, drivers: [main] }: World): readonly 
           other.status?.attached === true &&
           other.spec.source.persistentVolumeName === spec.source.persistentVolumeName,
       );
-    if (isRefused && (isLost || isElsewhere)) {
+    // A claim was deleted while its pod was being scheduled, and the next one of its name has a volume that this node does not reach. The
+    // scheduler does not look again: a person deletes the pod.
+    const node = objects.get(nodes, { name: spec.nodeName });
+    const isOutOfReach = node !== undefined && !isReachableFrom(volume?.spec?.nodeAffinity, node.metadata?.labels);
+    if (isRefused && (isLost || isElsewhere || isOutOfReach)) {
       attached.delete(place);
       continue;
     }
