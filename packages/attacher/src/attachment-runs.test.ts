@@ -39,6 +39,20 @@ describe('forced attachments', () => {
     expect(runs.isForced(va)).toBe(false);
   });
 
+  it.each([
+    { status: 'attached', attached: true, after: true },
+    { status: 'not attached', attached: false, after: false },
+  ])(
+    'given a forced attachment whose status is $status, when its volume is unpublished, then it stays forced: $after',
+    ({ attached, after }) => {
+      const forced = anAttachment({ status: { attached } });
+      const runs = createAttachmentRuns();
+      runs.force(forced);
+      runs.noteUnpublished(key);
+      expect(runs.isForced(forced)).toBe(after);
+    },
+  );
+
   it('given an attachment without a UID that was never forced, then it is not forced', () => {
     const { uid: _uid, ...metadata } = va.metadata ?? {};
     expect(createAttachmentRuns().isForced({ ...va, metadata })).toBe(false);

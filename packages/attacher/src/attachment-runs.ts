@@ -4,8 +4,8 @@
  *
  * - The comparison forces attachments whose status the driver contradicts: their next run ignores the status. After a forced run that
  *   fails the attachment stays forced, so that its retry calls the driver too. A successful run ends the force, and so does the end of
- *   the object: a later object of the same name is not forced. Nor is one whose status has changed since: a late write of the process
- *   before may have made it what the driver says.
+ *   the object: a later object of the same name is not forced. Nor is one whose status is right by now: it has changed since, by a late
+ *   write of the process before, or the volume is unpublished, and the status is that it is not attached.
  * - The comparison needs to know for which attachments the attach loop has called the driver meanwhile, because the list may be older
  *   than those calls. A call counts until its run ends, because only then its result is in the status.
  */
@@ -17,6 +17,8 @@ export interface AttachmentRuns {
   isForced(attachment: VolumeAttachment): boolean;
   /** Called by the attach loop before it calls the driver. */
   noteCall(key: AttachmentKey): void;
+  /** Called by the attach loop when ControllerUnpublishVolume has succeeded. */
+  noteUnpublished(key: AttachmentKey): void;
   /** Called by the attach loop when a run ends. The outcome is undefined if the run threw. */
   end(key: AttachmentKey, outcome: Outcome | undefined): void;
   /** Called when the attachment is gone. */
@@ -54,6 +56,10 @@ export function createAttachmentRuns(): AttachmentRuns {
     noteCall(key) {
       calling.add(key);
       for (const seen of watches) seen.add(key);
+    },
+    noteUnpublished(key) {
+      const known = forced.get(key);
+      if (known !== undefined && !isAttached(known)) forced.delete(key);
     },
     end(key, outcome) {
       if (outcome?.kind === 'done') forced.delete(key);

@@ -38,7 +38,10 @@ export async function unpublish(
   context.runs.noteCall(key);
   const unpublished = await callUnpublish(context, call, signal);
   if (unpublished === 'busy') return { isBusy: true };
-  if (unpublished === 'done') context.memory.publications.delete(key);
+  if (unpublished === 'done') {
+    context.memory.publications.delete(key);
+    context.runs.noteUnpublished(key);
+  }
   return { unpublished };
 }
 

@@ -102,11 +102,9 @@ export async function report(context: AttachContext, step: Step<AttachLoop, 'rep
   // null removes the code of an earlier failure, even if the cache does not show it.
   const value = error.field === 'attachError' ? { ...reported, errorCode: code ?? null } : reported;
   const isOver = (known: VolumeAttachment): boolean => {
-    const isDetached = !isAttached(known) && !finalizersOf(known).includes(context.finalizer);
-    if (isDetached && state.unpublished === 'done') return true;
     if (context.runs.isForced(known)) return false;
     if (error.field === 'attachError') return isAttached(known);
-    return state.publication === undefined && isDetached;
+    return state.publication === undefined && !isAttached(known) && !finalizersOf(known).includes(context.finalizer);
   };
   const change: ObjectChange<VolumeAttachment> = {
     ...changeOf(attachment),

@@ -162,6 +162,21 @@ describe('the comparison with the driver', () => {
     await p.stop();
   });
 
+  it('[attacher#R4] given a forced detach whose last write gets no answer, when it is looked at again, then the volume is not unpublished again, and no error is written', async () => {
+    const p = await comparing([aVolume(), aCsiNode()]);
+    await callDriverDirectly(p, 'Publish');
+    const method = 'ControllerUnpublishVolume';
+    p.driver.faults.add({ method, skip: 1, action: { kind: 'fail', code: 'Aborted' } });
+    const when: FaultRule['when'] = ({ verb, subresource }) => verb === 'patch' && subresource === 'status';
+    p.faults.push({ when, fault: { kind: 'break', point: 'after', failure: 'reset' } });
+    const status = { attached: false, attachmentMetadata: { path: 'a' } };
+    p.server.seed(anAttachment({ deleting: 'yes', finalizers: ['foo/bar'], status }));
+    await p.clock.advance(180_000);
+    expect(p.calls().filter((call) => call !== list)).toEqual([`${unpublish} OK`]);
+    expect(p.attachment()?.status).toEqual({ attached: false });
+    await p.stop();
+  });
+
   it('[attacher#127] given a volume that is attached and later detached while the driver lists slowly, then each call is made once', async () => {
     const p = await comparing([aVolume(), aCsiNode()]);
     p.driver.faults.add({ method: 'ListVolumes', at: 'after', action: { kind: 'delay', ms: 5_000 } });

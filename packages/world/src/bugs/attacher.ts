@@ -46,8 +46,8 @@ export const attacher: readonly Bug[] = [
     edits: [
       {
         file: 'packages/attacher/src/attach/write-attachment.ts',
-        find: '    const isDetached = !isAttached(known) && !finalizersOf(known).includes(context.finalizer);',
-        replace: '    const isDetached = false as boolean;',
+        find: 'return state.publication === undefined && !isAttached(known) && !finalizersOf(known).includes(context.finalizer);',
+        replace: 'return false;',
       },
     ],
   },
@@ -90,11 +90,11 @@ export const attacher: readonly Bug[] = [
   {
     name: 'attacher-writes-error-after-detach',
     history: 'found by a story: 178ac20c',
-    effect: 'After a forced publish and a detach in one run, an error is written onto the detached attachment.',
+    effect: 'After a detach in a forced run, an error is written onto the detached attachment.',
     edits: [
       {
-        file: 'packages/attacher/src/attach/write-attachment.ts',
-        find: "if (isDetached && state.unpublished === 'done') return true;",
+        file: 'packages/attacher/src/attach/volume-calls.ts',
+        find: 'context.runs.noteUnpublished(key);',
         replace: '',
       },
     ],
