@@ -127,14 +127,15 @@ export const adminKinds: Kinds = {
     act: (world, { ms }) => {
       const { objects } = world.sim.server;
       const ref = { name: 'kept' };
-      const mark = (annotations: Record<string, string>): void => {
+      const mark = (annotations: Record<string, string>, next?: () => void): void => {
         // The class may have vanished meanwhile; it comes back as it was.
         if (objects.get(volumeSnapshotClasses, ref) === undefined)
-          return world.users.post(() => mark(annotations), 1_000);
+          return world.users.post(() => mark(annotations, next), 1_000);
         objects.change(volumeSnapshotClasses, ref, (it) => ({ ...it, metadata: { ...it.metadata, annotations } }));
+        next?.();
       };
-      mark({ [snapshotAnnotations.isDefaultClass]: 'true' });
-      world.users.post(() => mark({}), ms);
+      // Its end waits for its beginning: there would be two default classes for ever otherwise, and no snapshot without a class is taken then.
+      mark({ [snapshotAnnotations.isDefaultClass]: 'true' }, () => world.users.post(() => mark({}), ms));
     },
   }),
   secretVanishes: kind({
