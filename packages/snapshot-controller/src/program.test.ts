@@ -2,7 +2,7 @@
 /** The whole program with an API server in memory and virtual time. */
 import type { KubeObject } from '@csi-sidecars/runtime';
 import { leases } from '@csi-sidecars/runtime';
-import { freePort, settle } from '@csi-sidecars/runtime/testing';
+import { type DecideFault, type Fault, freePort, settle, withFaults } from '@csi-sidecars/runtime/testing';
 import { parseFlags, resolveGates, usageText } from '@csi-sidecars/sidecar';
 import { type FakeHost, fakeHost, realArgumentLists } from '@csi-sidecars/sidecar/testing';
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
@@ -21,6 +21,8 @@ interface Options {
   readonly leader?: string;
   readonly kinds?: 'all' | 'single' | 'none';
   readonly seed?: readonly KubeObject[];
+  /** What a request of this kind meets after so many milliseconds. */
+  readonly faultFor?: (resource: string, afterMs: number) => Fault | undefined;
 }
 
 interface Running extends AsyncDisposable {
@@ -28,8 +30,9 @@ interface Running extends AsyncDisposable {
   readonly code: Promise<number>;
 }
 
-function run({ args = [], kinds = 'all', seed = [], creation, leader }: Options = {}): Running {
-  const host = fakeHost({ args });
+function run({ args = [], kinds = 'all', seed = [], creation, leader, faultFor }: Options = {}): Running {
+  const host = fakeHost({ args, intercept: (transport) => withFaults(transport, { clock: host.clock, decide }) });
+  const decide: DecideFault = ({ resource }) => faultFor?.(resource, host.clock.nowMs() - host.startedAtMs);
   if (kinds !== 'none') host.server.addTypes(...snapshotTypes);
   if (kinds === 'all') host.server.addTypes(...groupSnapshotTypes);
   for (const object of seed) host.server.seed(object);
@@ -142,6 +145,30 @@ describe('the definitions', () => {
     await vi.waitFor(() => expect(isTaken(it)).toBe(true));
     expect(watched(it)).toEqual(single);
     expect(it.host.logged()).toContain('disabling the VolumeGroupSnapshot feature for this run');
+  });
+
+  it('[snapshot-controller#189] given an API server that is away while the definitions of groups are asked for, for longer than the limit, then groups are watched when it is back', async () => {
+    const args = ['--retry-crd-interval-max=5s'];
+    let asked = false;
+    const faultFor = (resource: string, afterMs: number): Fault | undefined => {
+      asked ||= resource.startsWith('volumegroup');
+      return asked && afterMs < 7_000 ? { kind: 'break', point: 'before', failure: 'refused' } : undefined;
+    };
+    await using it = run({ args, faultFor });
+    await pass(it, 10_000);
+    expect(watched(it)).toEqual(all);
+  });
+
+  it('[snapshot-controller#189] given an API server that fails for groups alone, then they are asked for once more, and then single snapshots are taken without them', async () => {
+    const args = ['--retry-crd-interval-max=1s'];
+    const faultFor = (resource: string): Fault | undefined =>
+      resource.startsWith('volumegroup')
+        ? { kind: 'status', point: 'before', code: 500, reason: 'InternalError' }
+        : undefined;
+    await using it = run({ args, seed: cluster, faultFor });
+    await pass(it, 4_000);
+    await vi.waitFor(() => expect(isTaken(it)).toBe(true));
+    expect(watched(it)).toEqual(single);
   });
 
   it('given the gate of groups is off, then they are neither asked for nor watched', async () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** snapshot-controller as a program: what is its own between the first argument and the exit code. */
-import { createEventRecorder, noMetrics } from '@csi-sidecars/runtime';
+import { createEventRecorder, isForbidden, isNotFound, noMetrics } from '@csi-sidecars/runtime';
 import {
   type ControllerContext,
   ExitError,
@@ -58,18 +58,19 @@ export function runSnapshotController(deps: ProgramDeps): Promise<number> {
 async function waitForDefinitions(context: Context): Promise<SnapshotControllerSettings> {
   const { started, log, signal } = context;
   const withinMs = crdWaitMs(started.values);
-  const single = [volumeSnapshots, volumeSnapshotClasses, volumeSnapshotContents];
-  const failure = await waitForKinds(context, { kinds: single, withinMs }, signal);
-  if (failure !== undefined) {
-    const text = `${failure.message} (asked for ${withinMs / 1000} s: is the API server reachable, are the definitions of snapshots installed, and may this account list them?)`;
-    throw new ExitError(exitCodes.failure, 'Exiting due to failure to ensure CRDs exist during startup', {
-      cause: new Error(text, { cause: failure }),
-    });
-  }
+  await waitForSingle(context, withinMs);
   let groups = started.gates.CSIVolumeGroupSnapshot;
   if (groups) {
-    const grouped = [volumeGroupSnapshots, volumeGroupSnapshotClasses, volumeGroupSnapshotContents];
-    const missing = await waitForKinds(context, { kinds: grouped, withinMs }, signal);
+    const grouped = {
+      kinds: [volumeGroupSnapshots, volumeGroupSnapshotClasses, volumeGroupSnapshotContents],
+      withinMs,
+    };
+    let missing = await waitForKinds(context, grouped, signal);
+    if (missing !== undefined && !isNotFound(missing) && !isForbidden(missing)) {
+      // The API server may have been away, which says nothing of groups, and they would be off until the next start.
+      await waitForSingle(context, withinMs);
+      missing = await waitForKinds(context, grouped, signal);
+    }
     if (missing !== undefined) {
       groups = false;
       log.warn('VolumeGroupSnapshot CRDs were not found; disabling the VolumeGroupSnapshot feature for this run', {
@@ -78,4 +79,14 @@ async function waitForDefinitions(context: Context): Promise<SnapshotControllerS
     }
   }
   return toSettings(started.values, { groups });
+}
+
+async function waitForSingle(context: Context, withinMs: number): Promise<void> {
+  const kinds = [volumeSnapshots, volumeSnapshotClasses, volumeSnapshotContents];
+  const failure = await waitForKinds(context, { kinds, withinMs }, context.signal);
+  if (failure === undefined) return;
+  const text = `${failure.message} (asked for ${withinMs / 1000} s: is the API server reachable, are the definitions of snapshots installed, and may this account list them?)`;
+  throw new ExitError(exitCodes.failure, 'Exiting due to failure to ensure CRDs exist during startup', {
+    cause: new Error(text, { cause: failure }),
+  });
 }
