@@ -205,10 +205,12 @@ it.each(['before', 'after'] as const)(
 );
 
 it('[runtime#201] given a refusal, then the object is not in doubt', async () => {
-  const { server, change, doubted } = createSetting();
-  server.objects.remove(widgets, ref);
-  await change({ patch: () => ({ spec: { size: 2 } }) }).catch(() => undefined);
+  const { change, doubted } = createSetting();
+  const refused = change({ patch: () => ({ metadata: { labels: { 'not a name': 'x' } } }) });
+  await expect(refused).rejects.toMatchObject({ status: 422 });
   expect(doubted).toEqual([]);
+});
+  expect(doubted).toEqual([object]);
 });
 
 it('[runtime#221] given a write that a call will follow from, when the copy is current, then one request changes exactly that version', async () => {

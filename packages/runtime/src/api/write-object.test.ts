@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { aVolume, ScriptedBody, scriptedInformer } from '../../testing/index.ts';
 import { toObjectKey } from '../informer/key.ts';
+import { ApiError } from './errors.ts';
 import { writeObject } from './write-object.ts';
 
 const keyA = toObjectKey(undefined, 'a');
@@ -49,5 +50,13 @@ it('[runtime#220] given a write after which an earlier object of the name is gon
   const { informer, shown, stop } = await synced();
   await writeObject(informer, aVolume('a', '3', { uid: 'earlier' }), gone);
   expect(shown()).toEqual(['5', 'uid-a']);
+  await stop();
+});
+
+it('[runtime#226] given a write to an object that is gone, then the object is in doubt', async () => {
+  const { informer, stop } = await synced();
+  const notFound = new ApiError({ status: 404, reason: 'NotFound', message: 'gone' });
+  await expect(writeObject(informer, aVolume('a', '5'), () => Promise.reject(notFound))).rejects.toBe(notFound);
+  expect([...informer.doubted.keys()]).toEqual([keyA]);
   await stop();
 });

@@ -99,8 +99,8 @@ export const runtime: readonly Bug[] = [
     edits: [
       {
         file: 'packages/runtime/src/api/write-object.ts',
-        find: '    if (mayHaveHappened(error)) cache.doubt(object);\n',
-        replace: '    mayHaveHappened(error);\n',
+        find: 'mayHaveHappened(error) || isNotFound(error)',
+        replace: 'isNotFound(error)',
       },
     ],
   },
