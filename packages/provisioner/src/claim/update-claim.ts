@@ -57,21 +57,23 @@ export async function updateClaim(
       );
       return { write: 'done', claim: written, presence: 'there' };
     } catch (error) {
-      if (isNotFound(error)) return gone(claims, current);
+      if (isNotFound(error)) return gone(current);
       if (!isConflict(error) || onConflict === 'fail' || attempt === attempts) {
         return { write: isRefusal(error) ? 'refused' : 'failed', claim: current, presence: 'there' };
       }
       const live = await reread(client, current);
-      if (live === 'gone') return gone(claims, current);
+      if (live === 'gone') {
+        claims.doubt(current);
+        return gone(current);
+      }
       if (live === 'failed') return { write: 'failed', claim: current, presence: 'there' };
       current = live;
     }
   }
 }
 
-/** The cache of a process that has just started may show the claim for long, and the next run must not provision it again. */
-function gone(claims: UpdateDeps['claims'], claim: PersistentVolumeClaim): Updated {
-  claims.doubt(claim);
+/** The cache may show the claim for long, and the next run must not provision it again: it is in doubt. */
+function gone(claim: PersistentVolumeClaim): Updated {
   return { write: 'refused', claim, presence: 'gone' };
 }
 

@@ -210,8 +210,6 @@ it('[runtime#201] given a refusal, then the object is not in doubt', async () =>
   await expect(refused).rejects.toMatchObject({ status: 422 });
   expect(doubted).toEqual([]);
 });
-  expect(doubted).toEqual([object]);
-});
 
 it('[runtime#221] given a write that a call will follow from, when the copy is current, then one request changes exactly that version', async () => {
   const { object, once, remembered, requests, server } = createSetting({ spec: { size: 1, colour: 'red' } });

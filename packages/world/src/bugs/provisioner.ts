@@ -184,9 +184,9 @@ export const provisioner: readonly Bug[] = [
       'CreateVolume is called for a claim that an old cache shows, although a write has just found that it is gone.',
     edits: [
       {
-        file: 'packages/provisioner/src/claim/update-claim.ts',
-        find: '  claims.doubt(claim);\n',
-        replace: '',
+        file: 'packages/runtime/src/api/write-object.ts',
+        find: 'mayHaveHappened(error) || isNotFound(error)',
+        replace: 'mayHaveHappened(error)',
       },
     ],
   },
