@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The protection finalizers of kube-controller-manager: a volume that is being deleted is released when it is not bound any more, a
- * claim when no scheduled pod that is still running uses it.
+ * claim when no scheduled pod that is still running uses it. As upstream, the pods are listed before a claim is released, because one that was
+ * scheduled a moment ago may not be in the cache yet.
  */
 import {
   done,
@@ -61,9 +62,14 @@ export function createClaimProtection(deps: SimDeps): SimController {
     if (claim === undefined) return done;
     const use = users.lister.byIndex('claim', key).some(isUsing) ? 'used' : 'unused';
     const action = decideProtection(claim, claimProtection, use);
-    if (action === 'none') return done;
+    if (action === 'none' || (action === 'remove' && (await isUsedNow(key, claim, signal)))) return done;
     claims.remember(await client.update(persistentVolumeClaims, changed(claim, claimProtection, action), { signal }));
     return done;
+  }
+
+  async function isUsedNow(key: ObjectKey, { metadata }: PersistentVolumeClaim, signal: AbortSignal): Promise<boolean> {
+    const { items } = await client.list(pods, { namespace: metadata?.namespace }, { signal });
+    return items.some((pod) => isUsing(pod) && claimKeysOf(pod).includes(key));
   }
   return loop;
 }
