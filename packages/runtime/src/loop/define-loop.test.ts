@@ -309,6 +309,29 @@ describe('a loop made from its specification', () => {
     expect(loop.rows()).toEqual([]);
   });
 
+  it('[runtime#225] given a change while a key waits for the gate, when its run fails, then the next run waits for the backoff', async () => {
+    const opened = Promise.withResolvers<void>();
+    let open = false;
+    const gate: LeaseGate = {
+      get open() {
+        return open;
+      },
+      held: true,
+      whenOpen: () => opened.promise,
+    };
+    const loop = await running(failing, { gate });
+    await loop.ports.client.patch(
+      { resource: persistentVolumes, ref: { name: 'a' } },
+      { type: 'merge', body: { metadata: { labels: { app: 'db' } } } },
+    );
+    await settle();
+    open = true;
+    opened.resolve();
+    await settle();
+    expect(loop.rows().map(({ row }) => row)).toEqual(['L4', 'L5']);
+    await loop.stop();
+  });
+
   it('given a log that is less verbose, then rows are not logged', async () => {
     const loop = await running({}, { verbosity: 4 });
     expect([loop.writes(), loop.rows()]).toEqual([['patch a 200'], []]);

@@ -29,7 +29,7 @@ function assemble<L extends LoopTypes>(spec: LoopSpec<L>, ports: ControllerPorts
     rateLimiter: (spec.limiter ?? limiterOf(spec))(ports),
     ...(lanes === undefined ? {} : { lanes: { ...lanes, classify: (key) => lanes.classify(caches, key) } }),
   });
-  const run = createRun(spec, ports, watching);
+  const run = createRun(spec, ports, { watching, begin: (key) => queue.begin(key) });
   addHandlers(spec, { informers, caches, queue });
   for (const source of spec.sources ?? []) {
     source((key, when = 'now') => (when === 'now' ? queue.add(key) : queue.addRateLimited(key)));
@@ -114,7 +114,7 @@ type AnyPerformer<L extends LoopTypes> = (step: Step<L>) => Partial<L['state']> 
 function createRun<L extends LoopTypes>(
   spec: LoopSpec<L>,
   ports: ControllerPorts,
-  watching: Watching,
+  { watching, begin }: { readonly watching: Watching; readonly begin: (key: L['key']) => void },
 ): (key: L['key'], signal: AbortSignal) => Promise<Outcome> {
   const { client, clock, random, logger, gate = openGate } = ports;
   const caches = watching.caches as unknown as Caches<L>;
@@ -152,6 +152,7 @@ function createRun<L extends LoopTypes>(
       );
       if (isFailed(confirmed)) return retry(confirmed.failure);
     }
+    begin(key);
     const observed = spec.observe(caches, key);
     if (observed === undefined) return done;
     const startedMs = clock.monotonicMs();

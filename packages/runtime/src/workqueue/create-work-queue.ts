@@ -54,6 +54,7 @@ export function createWorkQueue<Key extends string>(
     forget: (key) => rateLimiter.forget(key),
     numRequeues: (key) => rateLimiter.numRequeues(key),
     get: (signal) => queue.get(signal),
+    begin: (key) => queue.begin(key),
     done: (key) => queue.done(key),
     get length() {
       return queue.length;

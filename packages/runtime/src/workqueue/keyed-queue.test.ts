@@ -48,6 +48,22 @@ describe('add, get, done', () => {
     expect(await stateOf(queue.get())).toBe('pending');
   });
 
+  it('[runtime#225] given an add between the get and the beginning of the run, then only one that follows is one more run', async () => {
+    const queue = aQueue();
+    queue.add('a');
+    await queue.get();
+    queue.add('a');
+    queue.begin('a');
+    expect(queue.depth).toBe(0);
+    queue.done('a');
+    expect(await stateOf(queue.get())).toBe('pending');
+    queue.add('a');
+    queue.begin('a');
+    queue.add('a');
+    queue.done('a');
+    expect(await stateOf(queue.get())).toEqual({ value: 'a' });
+  });
+
   it('[runtime#122] given done for a key that was not handed out, then nothing happens', async () => {
     const queue = aQueue();
     queue.add('a');

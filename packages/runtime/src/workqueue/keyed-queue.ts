@@ -4,10 +4,10 @@
  * of two places:
  *
  *   waiting     to be handed out, in the order of the backlog
- *   processing  handed out, not done, and added again meanwhile: it goes back to waiting when done
+ *   processing  handed out, not done, and added again since its run began: it goes back to waiting when done
  *
- * Guarantees: no two workers ever hold the same key, a key waits at most once, and whatever is added while a key is being
- * processed causes exactly one more run.
+ * Guarantees: no two workers ever hold the same key, a key waits at most once, and whatever is added after the run of a key
+ * has begun causes exactly one more run.
  *
  * Not here: which of the waiting keys is next (backlog.ts, fair-lanes.ts), delays and rate limits (delayed-adds.ts, rate-limiters.ts), metrics families (queue-metrics.ts).
  */
@@ -19,7 +19,7 @@ type Waiter<Key> = (key: Key | undefined) => void;
 
 interface Run {
   readonly startedMs: number;
-  /** When the key was added during the run; undefined when it was not. */
+  /** When the key was added since the run began; undefined when it was not. */
   dirtyMs: number | undefined;
 }
 
@@ -89,6 +89,13 @@ export class KeyedQueue<Key extends string> {
     if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
     if (this.#waiting.length > 0 || this.#shuttingDown) return Promise.resolve(this.#handOut());
     return this.#wait(signal);
+  }
+
+  begin(key: Key): void {
+    const run = this.#processing.get(key);
+    if (run?.dirtyMs === undefined) return;
+    run.dirtyMs = undefined;
+    this.#dirtyRuns -= 1;
   }
 
   done(key: Key): void {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The keyed work queue (client-go's semantics): a key is never handed to two workers at once, waits at most once, and
- * comes back once when it was added while being processed.
+ * comes back once when it was added while being processed. Beyond client-go, a worker that had to wait says when its run begins.
  */
 export interface WorkQueue<Key extends string> {
   add(key: Key): void;
@@ -13,6 +13,8 @@ export interface WorkQueue<Key extends string> {
   numRequeues(key: Key): number;
   /** The next key, or undefined when shut down and empty. Rejects when the signal aborts. */
   get(signal?: AbortSignal): Promise<Key | undefined>;
+  /** The worker looks from now on: adds since the hand-out are part of this run. Without it a run begins with the hand-out. */
+  begin(key: Key): void;
   done(key: Key): void;
   /** Keys ready to be handed out; not those delayed or in processing. */
   readonly length: number;
