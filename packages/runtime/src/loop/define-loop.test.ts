@@ -309,7 +309,7 @@ describe('a loop made from its specification', () => {
     expect(loop.rows()).toEqual([]);
   });
 
-  it('[runtime#225] given a change while a key waits for the gate, when its run fails, then the next run waits for the backoff', async () => {
+  it('[runtime#227] given a change while a key waits for the gate, when its run fails, then the next run waits for the backoff', async () => {
     const opened = Promise.withResolvers<void>();
     let open = false;
     const gate: LeaseGate = {

@@ -48,7 +48,7 @@ describe('add, get, done', () => {
     expect(await stateOf(queue.get())).toBe('pending');
   });
 
-  it('[runtime#225] given an add between the get and the beginning of the run, then only one that follows is one more run', async () => {
+  it('[runtime#227] given an add between the get and the beginning of the run, then only one that follows is one more run', async () => {
     const queue = aQueue();
     queue.add('a');
     await queue.get();
