@@ -27,7 +27,7 @@ import type { Logger } from '../log/logger.ts';
 import { createBudget } from './budget.ts';
 import type { Change, ServerObject } from './decode/watch-event.ts';
 import type { Doubts } from './doubts.ts';
-import { type Difference, everythingNew, isSameObject, isSameVersion, mergeInto } from './difference.ts';
+import { type Changed, type Difference, everythingNew, isSameObject, isSameVersion, mergeInto } from './difference.ts';
 import type { Notification } from './distributor.ts';
 import type { Deletion, Indexers, ObjectKey } from './informer.ts';
 import type { InformerMetrics } from './informer-metrics.ts';
@@ -162,6 +162,14 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
       return isShown ? [] : [[key, last] as const];
     });
 
+  /** What a lister shows again, although the store has not changed. */
+  const undoneBy = (list: string): readonly Changed<T>[] =>
+    [...ownWrites.pending()].flatMap(([key, { object: written }]) => {
+      const current = store.objects.get(key);
+      const isUndone = current !== undefined && ownWrites.isUndone(key, { list, object: rvOf(current) });
+      return isUndone ? [{ previous: written(), current }] : [];
+    });
+
   /** The collection becomes visible: the first one all at once, a later one in slices. */
   const commit = async (): Promise<Difference<T>> => {
     const collected = collecting;
@@ -233,11 +241,15 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
         const unseen = [...ownWrites.pending()].filter(([key]) => store.objects.get(key) === undefined);
         const difference = await commit();
         storeRv = resourceVersion;
+        const undone = undoneBy(resourceVersion);
         for (const key of ownWrites.pending().keys()) {
           const object = store.objects.get(key);
           ownWrites.caughtUp(key, object === undefined ? resourceVersion : rvOf(object));
         }
-        await notifyDifference({ ...difference, deleted: [...difference.deleted, ...goneUnseen(unseen)] });
+        await notifyDifference({
+          deleted: [...difference.deleted, ...goneUnseen(unseen)],
+          changed: undone.length === 0 ? difference.changed : [...difference.changed, ...undone],
+        });
       }),
     apply(change) {
       if (turns.busy) return turns.take(() => applyNow(change));

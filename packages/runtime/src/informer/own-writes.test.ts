@@ -165,12 +165,6 @@ describe('read your writes', () => {
   it.each([
     { then: 'forgotten when the list is as new', listRv: '20', volumes: [], seen: undefined },
     { then: 'kept when the list is older', listRv: '11', volumes: [aVolume('a', '5')], seen: '12' },
-    {
-      then: 'kept when the list is newer and its object is not',
-      listRv: '20',
-      volumes: [aVolume('a', '5')],
-      seen: '12',
-    },
     { then: 'forgotten when the list has a newer one', listRv: '20', volumes: [aVolume('a', '18')], seen: '18' },
   ])('given a relist, then the own write is $then', async ({ listRv, volumes, seen: expected }) => {
     const harness = await synced();
@@ -184,6 +178,27 @@ describe('read your writes', () => {
     expect(seen(harness)).toBe(expected);
     await stop();
   });
+
+  it.each([
+    { given: 'an own write', written: {}, call: 'update a@12->5' },
+    {
+      given: 'an own write that removed the object',
+      written: { deletionTimestamp: '2026-01-01T00:00:00Z' },
+      call: 'add a@5',
+    },
+  ])(
+    '[runtime#228] given $given, when the server is restored to the state before, then the object is shown as it is, and handlers hear of that',
+    async ({ written, call }) => {
+      const harness = await synced();
+      const { api, calls, clock, informer, stream, stop } = harness;
+      api.answers(new ScriptedBody().event('ADDED', aVolume('a', '5')).bookmark('20', 'end'));
+      informer.remember(aVolume('a', '12', written));
+      stream.write('garbage\n');
+      await clock.advance(800);
+      expect([seen(harness), calls.slice(1)]).toEqual(['5', [call]]);
+      await stop();
+    },
+  );
 
   it('given an answer with the version that the cache has reached, then a deleted object does not come back', async () => {
     const harness = await synced();
