@@ -34,6 +34,7 @@ describe('names on objects of other programs', () => {
       bound: 'snapshot.storage.kubernetes.io/volumesnapshot-bound-protection',
       asSource: 'snapshot.storage.kubernetes.io/volumesnapshot-as-source-protection',
       inGroup: 'snapshot.storage.kubernetes.io/volumesnapshot-in-group-protection',
+      restored: 'provisioner.storage.kubernetes.io/volumesnapshot-as-source-protection',
       claim: 'snapshot.storage.kubernetes.io/pvc-as-source-protection',
       groupContent: 'groupsnapshot.storage.kubernetes.io/volumegroupsnapshotcontent-bound-protection',
       groupBound: 'groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-bound-protection',
