@@ -29,6 +29,8 @@ const { values, positionals } = parseArgs({
 });
 /** JSON has no infinity. */
 const endless = Number.MAX_SAFE_INTEGER;
+/** How often the progress of a long exploration is printed. */
+const progressStories = 1_000;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 if (values.replay === undefined) await explore();
@@ -41,9 +43,17 @@ async function explore(): Promise<void> {
   const jobs = Number(values.jobs);
   const limitMs =
     values.minutes === undefined ? (range === undefined ? 600_000 : endless) : Number(values.minutes) * 60_000;
+  let soFar = 0;
+  const onPlayed = (stories: number): void => {
+    soFar += stories;
+    if (soFar % progressStories === 0) say(`${soFar} stories`);
+  };
   const results = await Promise.all(
     Array.from({ length: jobs }, (_, job) =>
-      play({ first: first + job, step: jobs, last, untilMs: limitMs, bug: values.bug, memory: values.memory }),
+      play(
+        { first: first + job, step: jobs, last, untilMs: limitMs, bug: values.bug, memory: values.memory },
+        onPlayed,
+      ),
     ),
   );
   const played = results.reduce((sum, result) => sum + result.played, 0);
@@ -52,7 +62,10 @@ async function explore(): Promise<void> {
   process.exitCode = found > 0 || played === 0 ? 1 : 0;
 }
 
-function play(task: Task): Promise<{ readonly played: number; readonly found: number }> {
+function play(
+  task: Task,
+  onPlayed: (stories: number) => void,
+): Promise<{ readonly played: number; readonly found: number }> {
   return new Promise((resolve, reject) => {
     const worker = fork(join(import.meta.dirname, 'play.ts'), [JSON.stringify(task)], {
       execArgv: ['--min-semi-space-size=64', '--max-semi-space-size=64'],
@@ -60,6 +73,10 @@ function play(task: Task): Promise<{ readonly played: number; readonly found: nu
     let found = 0;
     let played: number | undefined;
     worker.on('message', (report: Report) => {
+      if (report.kind === 'played') {
+        onPlayed(report.stories);
+        return;
+      }
       if (report.kind === 'end') {
         played = report.played;
         return;
