@@ -101,6 +101,11 @@ export const forbidden: Extract<Fault, { readonly kind: 'status' }> = {
   code: 403,
   reason: 'Forbidden',
 };
+/** What happens to claims is seen a minute later. */
+export const claimsComeLate: FaultRule = {
+  when: ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims',
+  fault: { kind: 'lag', ms: 60_000 },
+};
 export const conflict: Fault = { kind: 'status', point: 'before', code: 409, reason: 'Conflict' };
 
 const snapshotUid = 'uid-of-snap';

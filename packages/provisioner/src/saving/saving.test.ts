@@ -48,6 +48,16 @@ function terminate(p: Fixture, phase = 'Available'): void {
     status: { phase },
   }));
 }
+/** From now on nothing that happens to claims is seen. */
+async function claimsComeLate(p: Fixture): Promise<void> {
+  p.faults.push({
+    when: ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims',
+    fault: { kind: 'lag', ms: 600_000 },
+    times: 9,
+  });
+  p.server.endWatches('broken');
+  await p.clock.advance(30_000);
+}
 function answer(p: Fixture, change: { readonly set?: object; readonly unset?: readonly string[] }, times = 1): void {
   p.driver.faults.add({ method: 'CreateVolume', times, action: { kind: 'answer', ...change } });
 }
@@ -274,13 +284,7 @@ describe('a record that is not taken at once', () => {
 
   it('[provisioner#222] given a bound record is deleted while the watch has not brought yet that the claim names it, then nothing is reported or written', async () => {
     const p = await claimed(() => undefined);
-    p.faults.push({
-      when: ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims',
-      fault: { kind: 'lag', ms: 600_000 },
-      times: 9,
-    });
-    p.server.endWatches('broken');
-    await p.clock.advance(30_000);
+    await claimsComeLate(p);
     p.changeClaim((claim) => ({ ...claim, spec: { ...claim.spec, volumeName: 'pvc-uid-data' } }));
     terminate(p, 'Bound');
     await p.clock.advance(120_000);
@@ -319,13 +323,7 @@ describe('a record that is not taken at once', () => {
     '[provisioner#228] given a record that $given after its claim, while the watch of claims is late, then the volume is not made again',
     async ({ end, calls }) => {
       const p = await claimed(() => undefined);
-      p.faults.push({
-        when: ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims',
-        fault: { kind: 'lag', ms: 600_000 },
-        times: 9,
-      });
-      p.server.endWatches('broken');
-      await p.clock.advance(30_000);
+      await claimsComeLate(p);
       p.deleteClaim();
       end(p);
       await p.clock.advance(30_000);

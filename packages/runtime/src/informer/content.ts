@@ -166,7 +166,7 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
   const undoneBy = (list: string): readonly Changed<T>[] =>
     [...ownWrites.pending()].flatMap(([key, { object: written }]) => {
       const current = store.objects.get(key);
-      const isUndone = current !== undefined && ownWrites.isUndone(key, { list, object: rvOf(current) });
+      const isUndone = current !== undefined && ownWrites.forgetUndone(key, { list, object: rvOf(current) });
       return isUndone ? [{ previous: written(), current }] : [];
     });
 

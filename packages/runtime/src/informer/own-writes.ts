@@ -14,8 +14,8 @@ export interface OwnWrites<T extends KubeObject> {
   remember(key: ObjectKey, written: Written<T>): void;
   /** The cache is at this version of the object now, with it or without it. */
   caughtUp(key: ObjectKey, resourceVersion: string): void;
-  /** A list has the object, in these versions. True, and forgotten, if the server was restored to a state from before the write. */
-  isUndone(key: ObjectKey, listed: { readonly list: string; readonly object: string }): boolean;
+  /** A list has the object, in these versions. Forgets the write and returns true if the server was restored to a state from before it. */
+  forgetUndone(key: ObjectKey, listed: { readonly list: string; readonly object: string }): boolean;
   deleted(key: ObjectKey, object: KubeObject): void;
   /** The answers that are newer than the cache, by key. Usually empty. */
   pending(): ReadonlyMap<ObjectKey, Written<T>>;
@@ -53,7 +53,7 @@ export function createOwnWrites<T extends KubeObject>(clock: Clock): OwnWrites<T
       if (known === undefined || isOlder(resourceVersion, known.resourceVersion)) return;
       if (known.until === 'reached' || resourceVersion !== known.resourceVersion) entries.delete(key);
     },
-    isUndone(key, { list, object }) {
+    forgetUndone(key, { list, object }) {
       const known = entries.get(key);
       const undone =
         known !== undefined && isOlder(object, known.resourceVersion) && !isOlder(list, known.resourceVersion);

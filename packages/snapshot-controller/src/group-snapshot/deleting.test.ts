@@ -15,7 +15,7 @@ import {
 } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aContent, aGroup, aGroupContent, aSnapshot } from '../../testing/builders.ts';
-import { aController, type Fixture, forbidden } from '../../testing/controller-fixture.ts';
+import { aController, claimsComeLate, type Fixture, forbidden } from '../../testing/controller-fixture.ts';
 
 const name = 'groupsnapcontent-uid-of-group';
 const ref = { namespace: 'team', name: 'group' };
@@ -284,12 +284,7 @@ describe('its members', () => {
     const inRestore = { ...member, metadata: { ...metadata, finalizers: [finalizers.asSource, finalizers.restored] } };
     const it = await aController({
       with: [group, aGroupContent({ status: cut }), inRestore, memberContent],
-      faults: [
-        {
-          when: ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims',
-          fault: { kind: 'lag', ms: 60_000 },
-        },
-      ],
+      faults: [claimsComeLate],
     });
     await it.clock.advance(300_000);
     const source = { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: names.snapshot };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Deletion of single snapshots. */
 import { definedOnly, persistentVolumeClaims } from '@csi-sidecars/runtime';
-import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { there } from '@csi-sidecars/test-driver/testing';
 import {
   snapshotAnnotations,
@@ -22,7 +21,7 @@ import {
   aStaticContent,
   aStaticSnapshot,
 } from '../../testing/builders.ts';
-import { type Fixture, aController, forbidden } from '../../testing/controller-fixture.ts';
+import { aController, claimsComeLate, type Fixture, forbidden } from '../../testing/controller-fixture.ts';
 import { clusterRules } from '../rbac.ts';
 
 const name = 'snapcontent-uid-of-snap';
@@ -59,10 +58,6 @@ const pending = (more: object = {}) =>
   });
 
 const protectedByProvisioner = aReadySnapshot({ metadata: { finalizers: [...both.finalizers, finalizers.restored] } });
-const claimsComeLate: FaultRule = {
-  when: ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims',
-  fault: { kind: 'lag', ms: 60_000 },
-};
 const lists = ({ server }: Fixture): readonly string[] =>
   server.requests.filter(({ verb }) => verb === 'list').map(({ resource }) => resource);
 
