@@ -9,6 +9,7 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
 } from '@csi-sidecars/runtime';
+import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { createDriverModel, type DriverModel } from '@csi-sidecars/test-driver';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aNodeDeployment, driverName } from '../testing/builders.ts';
@@ -83,23 +84,31 @@ async function playFor(p: Fixture, ms: number): Promise<void> {
 }
 
 describe('a live claim that another instance settles', () => {
-  it('[provisioner#P11] given always and a finalizer that arrives after that of another instance, then this instance does not call', async () => {
-    const options = { mode: 'always' } as const;
-    const first = await instance('n1', { ...options, seed: [late, aNodeObject('n1'), aNodeObject('n2')] });
-    const second = await instance('n2', options, first);
-    second.faults.push({
-      when: ({ verb, resource }) => verb === 'update' && resource === 'persistentvolumeclaims',
-      fault: { kind: 'delay', ms: 5_000 },
-      times: 1,
-    });
-    first.driver.faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'DeadlineExceeded' } });
-    first.server.seed(aClaim({ node: 'n2' }));
-    await first.settle();
-    selectNode(first, 'n1');
-    await first.clock.advance(minute);
-    expect([counted(first, 'CreateVolume') > 0, second.calls()]).toEqual([true, []]);
-    expect(first.claim()?.metadata?.annotations?.[instanceAnnotation(driverName)]).toBe('n1');
-  });
+  it.each([
+    ['in time', 0],
+    ['late', 30_000],
+  ])(
+    '[provisioner#P11] given always and a finalizer that arrives after that of another instance, when the watch is %s, then this instance does not call',
+    async (_when, ms) => {
+      const options = { mode: 'always' } as const;
+      const first = await instance('n1', { ...options, seed: [late, aNodeObject('n1'), aNodeObject('n2')] });
+      const second = await instance('n2', options, first);
+      const claims = (wanted: string): FaultRule['when'] => {
+        return ({ verb, resource }) => verb === wanted && resource === 'persistentvolumeclaims';
+      };
+      second.faults.push({ when: claims('update'), fault: { kind: 'delay', ms: 5_000 } });
+      first.driver.faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'DeadlineExceeded' } });
+      first.server.seed(aClaim({ node: 'n2' }));
+      await first.settle();
+      second.faults.push({ when: claims('watch'), fault: { kind: 'lag', ms } });
+      first.server.endWatches('broken');
+      await first.clock.advance(2_000);
+      selectNode(first, 'n1');
+      await first.clock.advance(minute);
+      expect([counted(first, 'CreateVolume') > 0, second.calls()]).toEqual([true, []]);
+      expect(first.claim()?.metadata?.annotations?.[instanceAnnotation(driverName)]).toBe('n1');
+    },
+  );
 
   it('[provisioner#P12] given the Node of that instance is away for a second, when this node is selected, then the claim is not released and no second volume is made', async () => {
     const [first, second] = await openOnFirst();

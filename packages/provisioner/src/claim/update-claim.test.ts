@@ -84,8 +84,12 @@ describe('an update of a claim', () => {
     expect(await run({ answers, live })).toMatchObject({ write: 'refused', presence: 'gone', doubted });
   });
 
-  it('given a conflict, when the claim is read again, then it is updated from there', async () => {
-    expect(await run({ answers: [conflict] })).toMatchObject({ write: 'done', requests: ['update', 'get', 'update'] });
+  it('given a conflict, when the claim is read again, then it is updated from there, and the cache knows what was read', async () => {
+    expect(await run({ answers: [conflict] })).toMatchObject({
+      write: 'done',
+      requests: ['update', 'get', 'update'],
+      versions: ['7', '99'],
+    });
   });
 
   it('given a conflict, when the claim has been created again under its name, then it counts as gone, and the new one is not written', async () => {

@@ -67,6 +67,8 @@ export async function updateClaim(
         return gone(current);
       }
       if (live === 'failed') return { write: 'failed', claim: current, presence: 'there' };
+      // Else the run would go back to the older copy of the cache, which may lack the finalizer of another instance.
+      claims.remember(live);
       current = live;
     }
   }
