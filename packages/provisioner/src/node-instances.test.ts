@@ -214,6 +214,40 @@ describe('a deleted claim that another instance settles', () => {
   });
 });
 
+describe('a record that is deleted before its claim is bound, while another node is selected', () => {
+  it.each([
+    { given: 'no finalizer', fails: false, before: undefined },
+    { given: 'the finalizer of the instance of that node', fails: true, before: 'n2' },
+  ])(
+    '[provisioner#222] given a claim with $given, then the instance of the node of the record reports that, and as soon as it is gone records the same volume again',
+    async ({ fails, before }) => {
+      const first = await instance('n1', { seed: [late, aNodeObject('n1'), aNodeObject('n2')] });
+      const second = await instance('n2', {}, first);
+      if (fails) {
+        second.driver.faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'DeadlineExceeded' } });
+      }
+      first.server.seed(aClaim({ node: 'n1' }));
+      await first.settle();
+      selectNode(first, 'n2');
+      await first.clock.advance(10_000);
+      expect(first.claim()?.metadata?.annotations?.[instanceAnnotation(driverName)]).toBe(before);
+      const ref = { name: 'pvc-uid-data' };
+      first.server.objects.change(persistentVolumes, ref, (volume) => ({
+        ...volume,
+        metadata: { ...volume.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+      }));
+      await playFor(first, 20 * minute);
+      expect(warningsOf(first, 'PersistentVolume pvc-uid-data of this claim is being deleted')).not.toEqual([]);
+      expect(first.claim()?.metadata?.annotations?.[instanceAnnotation(driverName)]).toBe('n1');
+      first.server.objects.remove(persistentVolumes, ref);
+      await playFor(first, 2 * minute);
+      expect([records(first), idsOf(first.driver).length]).toEqual([idsOf(first.driver), 1]);
+      expect([first.claim()?.spec?.volumeName, first.claim()?.metadata?.finalizers ?? []]).toEqual([ref.name, []]);
+      expect(idsOf(second.driver)).toEqual([]);
+    },
+  );
+});
+
 describe('two instances that both made a volume for one claim', () => {
   it('[provisioner#P15] given the Node of the first is gone while its instance lives, when the second has recorded its volume, then the first deletes its own, takes the finalizer off and calls no more', async () => {
     const [first, second] = await openOnFirst();

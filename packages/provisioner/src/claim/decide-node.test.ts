@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One line per row of node deployment. */
 import { describe, expect, it } from 'vitest';
-import { aClass, aNodeDeployment, type ClaimFacts, driverName, someSettings } from '../../testing/builders.ts';
+import { aClass, aNodeDeployment, aVolume, type ClaimFacts, driverName, someSettings } from '../../testing/builders.ts';
 import {
   announced,
   context as central,
@@ -63,6 +63,13 @@ const released = (why: string): string =>
   `done, Warning: volume pvc-uid-data of CSI driver ${driverName} may exist: ${why}, so the claim was released; delete the volume in the storage system if it is there, failure, given up`;
 const boundElsewhere: ClaimFacts = { spec: { volumeName: 'pv' } };
 const populated: StateFacts = { dataSource: { kind: 'populator' } };
+
+const losing = (onNode?: string): StateFacts => {
+  const matchExpressions = [{ key: 'node', operator: 'In', values: [onNode ?? ''] }];
+  const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions }] } };
+  const spec = onNode === undefined ? {} : { nodeAffinity };
+  return { volume: { kind: 'losing', record: aVolume({ deleting: 'yes', phase: 'Available', spec }) } };
+};
 
 interface Case {
   readonly row: Row;
@@ -564,6 +571,41 @@ describe('a volume that is recorded while another node is selected', () => {
       facts: { ...there, deletedForMs: 300_000 },
       claim: { ...dying, node: 'n1' },
       next: `requeueAfter 300000, ${waiting}`,
+    },
+    {
+      row: 'C63',
+      given: 'live, with another node selected, and its record on this node is being deleted',
+      facts: losing('n1'),
+      claim: { node: 'n2' },
+      next: 'releaseRequest',
+    },
+    {
+      row: 'C51',
+      given: 'live, with another node selected, and its record on another node is being deleted',
+      facts: losing('n2'),
+      claim: { node: 'n2' },
+      next: 'done',
+    },
+    {
+      row: 'C51',
+      given: 'live, with another node selected, and its record that all nodes see is being deleted',
+      facts: losing(),
+      claim: { node: 'n2' },
+      next: 'done',
+    },
+    {
+      row: 'C63',
+      given: 'of another instance, and its record on this node is being deleted',
+      facts: { ...losing('n1'), otherInstance: 'n2' },
+      claim: { node: 'n2' },
+      next: 'releaseRequest',
+    },
+    {
+      row: 'C47',
+      given: 'of another instance, and its record that all nodes see is being deleted',
+      facts: { ...losing(), otherInstance: 'n2' },
+      claim: { node: 'n2' },
+      next: 'done',
     },
   ])('$row: given a claim that is $given, when decided, then $next', ({ row, facts, claim = {}, next }) => {
     const action = decide(state(facts, claim), context);

@@ -7,6 +7,7 @@ import type { GetCapacityRequestInput } from '@csi-sidecars/csi';
 import { done, requeueAfter, type StorageClass } from '@csi-sidecars/runtime';
 import { isKnownProvisioner } from '../driver.ts';
 import type { NodeDeployment, ProvisionerSettings } from '../settings.ts';
+import { isElsewhere as isOnOtherNode } from '../volume/volume.ts';
 import { chosenNodeOf, isOurs } from './claim.ts';
 import { conclude, fail, finalizerFacts, isOutstanding } from './conclusions.ts';
 import * as messages from './messages.ts';
@@ -30,6 +31,15 @@ export function waitsForBinding(s: ClaimState, { settings }: ClaimContext): bool
   return s.presence === 'live' && s.isProtected && isElsewhere(s, settings) && (s.claim.spec?.volumeName ?? '') === '';
 }
 
+/**
+ * C63 is the task of this instance, whatever node is selected and whose finalizer the claim has: other nodes do not see the PersistentVolume. One
+ * that all nodes see is the task of the instance that has the claim.
+ */
+function losesRecordHere({ volume }: ClaimState, { node }: ProvisionerSettings): boolean {
+  if (volume.kind !== 'losing' || volume.record.spec?.nodeAffinity === undefined) return false;
+  return !isOnOtherNode(volume.record, node);
+}
+
 /** A Node is looked for so often while it is gone: one that is away for a moment must not cost its claims. */
 export function lookEveryMs({ patienceMs }: Pick<NodeDeployment, 'patienceMs'>): number {
   return Math.round(patienceMs / 5);
@@ -43,6 +53,7 @@ export function whileOtherSettles(s: ClaimState, context: ClaimContext): Action 
   const { node } = context.settings;
   const { otherInstance: instance } = s;
   if (node === undefined || instance === undefined || s.memory.kind === 'open') return undefined;
+  if (losesRecordHere(s, context.settings)) return undefined;
   if (s.deletion === undefined) {
     const isWanted = isOurs(s.claim, context.driver.name) && (s.claim.spec?.volumeName ?? '') === '';
     if (!isWanted || isElsewhere(s, context.settings)) return conclude('C47', done);
@@ -107,7 +118,7 @@ export function beforeRepeat(s: ClaimState, context: ClaimContext): Action | und
 export function decideNode(s: ClaimState, context: ClaimContext): Action | undefined {
   const { node } = context.settings;
   if (node === undefined || isOutstanding(s) || chosenNodeOf(s.claim) === node.name) return undefined;
-  if (isElsewhere(s, context.settings)) return conclude('C51', done);
+  if (isElsewhere(s, context.settings) && !losesRecordHere(s, context.settings)) return conclude('C51', done);
   const { storageClass } = s;
   if (storageClass === undefined || s.volume.kind !== 'none') return undefined;
   return competes(s, context, storageClass)
