@@ -110,6 +110,25 @@ describe('a live claim that another instance settles', () => {
     },
   );
 
+  it('[provisioner#P11] given a call of this instance that was open when that one put its finalizer on, when it has made the volume, then that finalizer stays', async () => {
+    const first = await instance('n1', { seed: [late, aNodeObject('n1'), aNodeObject('n2')] });
+    const second = await instance('n2', {}, first);
+    first.driver.faults.add({
+      method: 'CreateVolume',
+      at: 'after',
+      action: { kind: 'fail', code: 'DeadlineExceeded' },
+    });
+    second.driver.faults.add({ method: 'CreateVolume', at: 'during', times: 1, action: { kind: 'delay', ms: 12_000 } });
+    first.server.seed(aClaim({ node: 'n2' }));
+    await first.clock.advance(1_000);
+    selectNode(first, 'n1');
+    await first.clock.advance(1_000);
+    selectNode(first, 'n2');
+    await first.clock.advance(18_000);
+    expect(records(second)).toEqual(idsOf(second.driver));
+    expect(first.claim()?.metadata?.annotations?.[instanceAnnotation(driverName)]).toBe('n1');
+  });
+
   it('[provisioner#P12] given the Node of that instance is away for a second, when this node is selected, then the claim is not released and no second volume is made', async () => {
     const [first, second] = await openOnFirst();
     first.crash();

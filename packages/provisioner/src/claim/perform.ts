@@ -24,6 +24,7 @@ import { claimFacts, logCreated, logSource, logStart } from './log-lines.ts';
 import type { Entry } from './memory.ts';
 import * as messages from './messages.ts';
 import { ownRecord, rememberedDeletion, takenBy } from './observe.ts';
+import { settlerOf } from './protection.ts';
 import type { ClaimDeps, ClaimLoop, ClaimState, OtherNode } from './state.ts';
 import { protectSource, readBacking, readSource } from './source-reads.ts';
 import {
@@ -62,7 +63,10 @@ export function performers(deps: ClaimDeps): Performers<ClaimLoop> {
       if (write === 'refused' && learned.presence === undefined) {
         step.logger.warn('Cannot put the provisioning finalizer on a claim', claimFacts(step.state));
       }
-      return { protecting: write, ...learned, ...(write === 'done' ? { isProtected: true } : {}) };
+      if (write !== 'done') return { protecting: write, ...learned };
+      // Another instance may have put it on before: then it is not ours.
+      const isProtected = settlerOf(learned.claim ?? step.state.claim, deps) === 'us';
+      return { protecting: write, ...learned, isProtected };
     },
     unprotect: async (step) => {
       const { write, ...learned } = await update(step, removeProtection(driverName));
