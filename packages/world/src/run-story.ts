@@ -103,6 +103,7 @@ async function untilSettled(world: World): Promise<readonly string[]> {
   for (;;) {
     await schedule.advanceTo(schedule.elapsedMs + lookEveryMs, world.look);
     labelContents(world);
+    annotateContents(world);
     const open = unsettled(world);
     if (open.length === 0 || schedule.elapsedMs >= endMs) return open;
   }
@@ -218,11 +219,15 @@ function labelContents({ sim, client, story }: World): void {
   }
 }
 
-/** An administrator does what the event of a content says that is deleted after its snapshot or group. */
-function annotateContents({ sim, client }: World): void {
+/**
+ * An administrator does what the event of a content says that is deleted after its snapshot or group, and has lost its mark: to a writer with
+ * an old copy, or to damage. Without those no content may come to that.
+ */
+function annotateContents({ sim, client, record, story }: World): void {
   const { objects } = sim.server;
   for (const resource of contentKinds) {
     for (const { metadata } of objects.list(resource)) {
+      if (!story.shape.damage && !record.overwritten.has(metadata?.uid ?? '')) continue;
       const said = objects.list(events).find(({ involvedObject, reason }) => {
         return involvedObject.uid === metadata?.uid && reason === 'ContentDeletePending';
       });
