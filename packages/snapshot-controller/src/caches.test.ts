@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the loops rely on in their caches and queues. */
-import type { KubeObject, Resource } from '@csi-sidecars/runtime';
+import { type KubeObject, persistentVolumeClaims, type Resource } from '@csi-sidecars/runtime';
+import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { there } from '@csi-sidecars/test-driver/testing';
 import {
   snapshotAnnotations,
@@ -18,6 +19,7 @@ import {
   aGroup,
   aGroupClass,
   aGroupContent,
+  aProtectedClaim,
   aSnapshot,
   aStaticContent,
   aStaticGroup,
@@ -25,7 +27,7 @@ import {
   aStaticSnapshot,
   aVolume,
 } from '../testing/builders.ts';
-import { aController, type Fixture } from '../testing/controller-fixture.ts';
+import { aController, type Fixture, forbidden } from '../testing/controller-fixture.ts';
 import { aControllerOf } from '../testing/decided.ts';
 
 const ref = { namespace: 'team', name: 'snap' };
@@ -289,6 +291,7 @@ interface FailingObject {
   readonly object: KubeObject;
   /** What is decided at once and a second later. */
   readonly rows: readonly string[];
+  readonly faults?: readonly FaultRule[];
 }
 const queues: readonly FailingObject[] = [
   {
@@ -316,12 +319,28 @@ const queues: readonly FailingObject[] = [
     object: aGroupContent(invalid),
     rows: ['K2', 'K2'],
   },
+  {
+    queue: 'snapshot-controller-claim',
+    resource: persistentVolumeClaims,
+    object: aProtectedClaim({
+      metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [snapshotFinalizers.claim] },
+    }),
+    // Each run tries to release it.
+    rows: ['R3', 'R3', 'R3', 'R3'],
+    faults: [
+      {
+        when: ({ verb, resource }) => `${verb} ${resource}` === 'list volumesnapshots',
+        fault: forbidden,
+        times: Infinity,
+      },
+    ],
+  },
 ];
 
 it.each(queues)(
   'given an object in $queue that fails for a minute, when it is deleted and created again, then the backoff begins again',
-  async ({ queue, resource, object, rows }) => {
-    const it = await aControllerOf(queue, { with: [object] });
+  async ({ queue, resource, object, rows, faults = [] }) => {
+    const it = await aControllerOf(queue, { with: [object], faults });
     await it.clock.advance(60_000);
     const { namespace, name = '' } = object.metadata ?? {};
     it.decided();

@@ -8,6 +8,7 @@ import {
   type Loop,
   type Metrics,
 } from '@csi-sidecars/runtime';
+import { claimLoop } from './claim/loop.ts';
 import { groupKind, singleKind } from './content/kinds.ts';
 import { contentLoop } from './content/loop.ts';
 import { groupSnapshotLoop } from './group-snapshot/loop.ts';
@@ -39,9 +40,11 @@ function loopsOf(
   const watched = watchedBy(settings);
   const operations = createOperations(operationMetrics, clock);
   const shared = { settings, events, operations };
+  const ofClaims = { settings, releases: createClaimReleases(), claimTurns: createClaimTurns() };
   const { snapshots, contents, groups, groupContents } = watched;
   return [
-    snapshotLoop({ ...shared, releases: createClaimReleases(), claimTurns: createClaimTurns() }, watched),
+    snapshotLoop({ ...shared, ...ofClaims }, watched),
+    claimLoop(ofClaims, watched),
     contentLoop(shared, singleKind, { contents, owners: snapshots }),
     ...(groups === undefined || groupContents === undefined
       ? []

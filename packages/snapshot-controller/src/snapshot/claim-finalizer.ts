@@ -11,6 +11,7 @@ import {
   finalizersWithout,
   ignoreNotFound,
   mayHaveHappened,
+  type ObjectKey,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   type Random,
@@ -18,9 +19,9 @@ import {
   toObjectKey,
   writeObject,
 } from '@csi-sidecars/runtime';
-import { snapshotFinalizers } from '@csi-sidecars/volume';
+import { snapshotFinalizers, type VolumeSnapshot, volumeSnapshots } from '@csi-sidecars/volume';
 import { isBound } from '../source-volume.ts';
-import { isProtected } from './snapshot.ts';
+import { isProtected, sourceClaimKey } from './snapshot.ts';
 import type { ClaimReleases } from './claim-releases.ts';
 import type { ClaimTurns } from './claim-turns.ts';
 
@@ -68,6 +69,23 @@ export async function releaseClaim(
   const stored = await changeFinalizers(deps, { claim, finalizersOf }, signal).catch(ignoreNotFound);
   const { uid = '' } = claim.metadata ?? {};
   if (stored?.metadata?.uid !== uid || !isProtected(stored)) deps.releases.take(uid);
+}
+
+/** The release of a claim, as a step of any loop. */
+export interface Releasing {
+  readonly client: Pick<ApiClient, 'list'>;
+  readonly caches: { readonly snapshots: Pick<Cache<VolumeSnapshot>, 'remember'> };
+  readonly action: { readonly claim: PersistentVolumeClaim };
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The cache may show a snapshot as it was before it got its finalizers, or lack it, and another replica takes it, or did so before this one
+ * began. One list, because there may be many that never get any.
+ */
+export async function readSnapshotsOf(claim: ObjectKey, { client, caches, action, signal }: Releasing): Promise<void> {
+  const { items } = await client.list(volumeSnapshots, { namespace: action.claim.metadata?.namespace }, { signal });
+  for (const snapshot of items) if (sourceClaimKey(snapshot) === claim) caches.snapshots.remember(snapshot);
 }
 
 interface FinalizerChange {

@@ -7,7 +7,6 @@ import {
   definedOnly,
   isFailed,
   isNotFound,
-  type ObjectKey,
   type Performers,
   type Step,
   toObjectKey,
@@ -39,12 +38,12 @@ import {
   saveStatusOf,
   type Writing,
 } from '../writes.ts';
-import { type ClaimDeps, protectClaim, releaseClaim } from './claim-finalizer.ts';
+import { type ClaimDeps, protectClaim, readSnapshotsOf, releaseClaim } from './claim-finalizer.ts';
 import { boundField } from './decide.ts';
 import { isContentOf } from './decide-deletion.ts';
 import * as messages from './messages.ts';
 import { isClaimInUse, mayBeInUse } from './observe.ts';
-import { originOf, snapshotKey, sourceClaimKey } from './snapshot.ts';
+import { originOf, snapshotKey } from './snapshot.ts';
 import type { SnapshotContext, SnapshotLoop, SnapshotState } from './state.ts';
 
 type Learned = Promise<Partial<SnapshotState>>;
@@ -195,18 +194,6 @@ async function release(context: SnapshotContext, step: Step<SnapshotLoop, 'relea
     await releaseClaim(claims(context, step), { claim, isInUse }, signal);
   };
   return { claimReleased: await attempt(() => releases.during(key, run)) };
-}
-
-/**
- * The cache may show a snapshot as it was before it got its finalizers, or lack it, and another replica takes it, or did so before this one
- * began. One list, because there may be many that never get any.
- */
-async function readSnapshotsOf(
-  claim: ObjectKey,
-  { client, caches, action, signal }: Step<SnapshotLoop, 'releaseClaim'>,
-): Promise<void> {
-  const { items } = await client.list(volumeSnapshots, { namespace: action.claim.metadata?.namespace }, { signal });
-  for (const snapshot of items) if (sourceClaimKey(snapshot) === claim) caches.snapshots.remember(snapshot);
 }
 
 async function adopt(step: Step<SnapshotLoop, 'adopt'>): Learned {

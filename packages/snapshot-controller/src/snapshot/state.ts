@@ -3,8 +3,8 @@
  * The VolumeSnapshot loop: binds a snapshot to its content, makes that content if the snapshot is dynamic, keeps the status of the
  * snapshot, protects the claim while a snapshot of it is cut, and deletes. Rows S1 to S21 and D1 to D10 of the page.
  *
- * Not here: finalizers of contents that others made (`content/`), members and deletion of groups (`group-snapshot/`), the driver, which
- * csi-snapshotter calls.
+ * Not here: finalizers of contents that others made (`content/`), members and deletion of groups (`group-snapshot/`), claims
+ * that are left without a snapshot (`claim/`), the driver, which csi-snapshotter calls.
  */
 import type {
   Answer,
