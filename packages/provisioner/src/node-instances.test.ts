@@ -83,6 +83,28 @@ async function playFor(p: Fixture, ms: number): Promise<void> {
   }
 }
 
+it('[provisioner#229] given a claim that another instance has taken, and a watch that does not show it for minutes, then one conflict ends the attempts to take it', async () => {
+  const first = await instance('n1', { seed: [aClass()] });
+  const second = await instance('n2', {}, first);
+  const isOfClaims = (wanted: string): FaultRule['when'] => {
+    return ({ verb, resource }) => verb === wanted && resource === 'persistentvolumeclaims';
+  };
+  const busy = { kind: 'status', point: 'before', code: 429, reason: 'TooManyRequests', retryAfter: '86400' } as const;
+  second.faults.push(
+    { when: isOfClaims('update'), fault: { kind: 'delay', ms: 5_000 }, times: 1 },
+    { when: isOfClaims('watch'), fault: busy, times: Infinity },
+  );
+  first.server.seed(aClaim());
+  await first.settle();
+  first.server.endWatches('broken');
+  await playFor(first, 2 * minute);
+  expect([counted(first, 'CreateVolume'), second.calls()]).toEqual([1, ['GetCapacity OK']]);
+  const updates = first.server.requests.filter(
+    ({ verb, resource }) => verb === 'update' && resource === 'persistentvolumeclaims',
+  );
+  expect(updates).toHaveLength(2);
+});
+
 describe('a live claim that another instance settles', () => {
   it.each([
     ['in time', 0],

@@ -111,17 +111,22 @@ describe('an update of a claim', () => {
     expect(await run({ answers: [conflict], live: refusal(404, 'NotFound') })).toMatchObject({ presence: 'gone' });
   });
 
-  it('given three conflicts, when updated, then it failed', async () => {
+  it('given three conflicts, when updated, then it failed, and the claim is in doubt', async () => {
     expect(await run({ answers: [conflict, conflict, conflict] })).toMatchObject({
       write: 'failed',
       requests: ['update', 'get', 'update', 'get', 'update'],
+      doubted: ['uid-data'],
     });
   });
 
-  it('given a conflict, when the annotation is removed, then it failed: another node may have been selected', async () => {
+  it('given a conflict, when the annotation is removed, then it failed, and the claim is in doubt: another node may have been selected', async () => {
     const claim = aClaim({ node: 'n1' });
     const node = removeSelectedNode(driverName, 'keep');
-    expect(await run({ answers: [conflict] }, node, claim)).toMatchObject({ write: 'failed', requests: ['update'] });
+    expect(await run({ answers: [conflict] }, node, claim)).toMatchObject({
+      write: 'failed',
+      requests: ['update'],
+      doubted: ['uid-data'],
+    });
     expect(node.change(claim).metadata?.annotations).toEqual({ [annotations.storageProvisioner]: driverName });
   });
 

@@ -25,7 +25,10 @@ export interface UpdateDeps {
 
 export interface ClaimUpdate {
   readonly change: (claim: PersistentVolumeClaim) => PersistentVolumeClaim;
-  /** `reread`: the change is correct for any version of the claim. `fail`: the decision is valid for this version only. */
+  /**
+   * `reread`: the change is correct for any version of the claim. `fail`: the decision is valid for this version only. After the last conflict
+   * the claim is in doubt, because each repetition would meet the same conflict until the watch shows the newer version.
+   */
   readonly onConflict: 'reread' | 'fail';
 }
 
@@ -59,6 +62,7 @@ export async function updateClaim(
     } catch (error) {
       if (isNotFound(error)) return gone(current);
       if (!isConflict(error) || onConflict === 'fail' || attempt === attempts) {
+        if (isConflict(error)) claims.doubt(current);
         return { write: isRefusal(error) ? 'refused' : 'failed', claim: current, presence: 'there' };
       }
       const live = await reread(client, current);
@@ -130,7 +134,9 @@ export async function selectNode(
     return 'done';
   } catch (error) {
     if (isNotFound(error)) return 'gone';
-    return isConflict(error) ? 'conflict' : { failure: toError(error).message };
+    if (!isConflict(error)) return { failure: toError(error).message };
+    claims.doubt(claim);
+    return 'conflict';
   }
 }
 
