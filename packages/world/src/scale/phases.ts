@@ -16,6 +16,7 @@ import { refOf } from '../happenings/admins.ts';
 import { namespace, nodeName } from '../names.ts';
 import { calmShape, type Shape } from '../story.ts';
 import { createWorld, type World } from '../world.ts';
+import { measureTaskCpu } from './task-cpu.ts';
 
 export interface Size {
   readonly claims: number;
@@ -30,7 +31,7 @@ export interface Phase {
   readonly calls: number;
   /** Requests that our programs sent towards the API server, those for leases left out. */
   readonly requests: number;
-  /** Real time of the tasks of our programs. */
+  /** CPU of the tasks of our programs, without garbage collection. */
   readonly cpuMs: number;
   /** The most keys that a queue held, for the longest queues. */
   readonly depths: readonly (readonly [queue: string, most: number])[];
@@ -82,15 +83,13 @@ export async function measurePhases({ claims, nodes: nodeCount }: Size): Promise
   async function phase(name: string, begin: () => void, isOver: () => boolean): Promise<void> {
     const fromMs = schedule.elapsedMs;
     const depths = new Map<string, number>();
-    let cpuMs = 0;
-    let lastMs = performance.now();
+    const cpu = measureTaskCpu();
     model.forgetCalls();
     requests = 0;
     const afterTask = (): void => {
-      const nowMs = performance.now();
-      if (ours.test(schedule.running ?? '')) cpuMs += nowMs - lastMs;
+      if (ours.test(schedule.running ?? '')) cpu.count();
       if (schedule.tasks % sampleEvery === 0) sampleDepths();
-      lastMs = performance.now();
+      cpu.begin();
     };
     const sampleDepths = (): void => {
       for (const { labels, value } of depthSources.flatMap((collect) => [...collect()])) {
@@ -100,9 +99,10 @@ export async function measurePhases({ claims, nodes: nodeCount }: Size): Promise
     };
     begin();
     for (let isDone = false; !isDone && schedule.elapsedMs - fromMs < limitMs; isDone = isOver()) {
-      lastMs = performance.now();
+      cpu.begin();
       await schedule.advanceTo(schedule.elapsedMs + stepMs, afterTask);
     }
+    const cpuMs = cpu.totalMs();
     process.stderr.write(`${claims} claims, ${name}: ${Math.round(cpuMs)} ms of CPU, ${schedule.tasks} tasks\n`);
     if (!isOver()) throw new Error(`${name}: not over after ${limitMs / 1000} s`);
     phases.push({
