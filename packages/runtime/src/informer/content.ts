@@ -45,7 +45,7 @@ export interface ContentDeps<T extends KubeObject> {
   readonly metrics: Pick<InformerMetrics, 'transformFailed'>;
   readonly prepare: Prepare<T>;
   readonly ownWrites: OwnWrites<T>;
-  readonly doubts: Pick<Doubts, 'deleted'>;
+  readonly doubts: Pick<Doubts, 'add' | 'deleted'>;
   readonly turns: Turns;
   readonly deliver: (notification: Notification<T>) => void;
   readonly stopped: () => boolean;
@@ -162,12 +162,14 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
       return isShown ? [] : [[key, last] as const];
     });
 
-  /** What a lister shows again, although the store has not changed. */
+  /** What a lister shows again, or may have to, although the store has not changed. In the second case it is in doubt. */
   const undoneBy = (list: string): readonly Changed<T>[] =>
     [...ownWrites.pending()].flatMap(([key, { object: written }]) => {
       const current = store.objects.get(key);
-      const isUndone = current !== undefined && ownWrites.forgetUndone(key, { list, object: rvOf(current) });
-      return isUndone ? [{ previous: written(), current }] : [];
+      const found = current === undefined ? 'kept' : ownWrites.compare(key, { list, object: rvOf(current) });
+      if (current === undefined || found === 'kept') return [];
+      if (found === 'open') deps.doubts.add(key, current);
+      return [{ previous: written(), current }];
     });
 
   /** The collection becomes visible: the first one all at once, a later one in slices. */

@@ -21,7 +21,7 @@ import type { HandlerRegistration, Indexers, Informer } from './informer.ts';
 import { informerMetrics } from './informer-metrics.ts';
 import { keyOf } from './key.ts';
 import { createLister } from './lister.ts';
-import { createOwnWrites } from './own-writes.ts';
+import { createOwnWrites, isSurvivor } from './own-writes.ts';
 import { runReflector } from './reflector/reflector.ts';
 import type { Sink } from './reflector/sink.ts';
 import { createReplay } from './replay.ts';
@@ -207,10 +207,16 @@ export function createInformer<T extends KubeObject>(
     async confirm(key, read) {
       const doubt = doubts.begin(key);
       if (doubt === undefined) return;
+      const written = ownWrites.pending().get(key);
       const { items, resourceVersion } = await read();
       const [found] = items;
-      if (found === undefined) content.hide(key, lister.get(key), resourceVersion);
-      else content.remember(found);
+      if (found === undefined) {
+        content.hide(key, lister.get(key), resourceVersion);
+      } else {
+        if (written !== undefined && isSurvivor(written, found.metadata?.resourceVersion))
+          ownWrites.forget(key, written);
+        content.remember(found);
+      }
       doubts.end(key, doubt);
     },
     async run(signal) {

@@ -77,6 +77,49 @@ describe('an object in doubt', () => {
     await harness.stop();
   });
 
+  describe('[runtime#229] given a list with an object as it was when an own write removed it', () => {
+    const last = aVolume('a', '5', { deletionTimestamp: '2026-01-01T00:00:00Z' });
+
+    async function listedAgain(): Promise<ScriptedInformer> {
+      const harness = await synced();
+      harness.informer.remember(last);
+      harness.api.answers(new ScriptedBody().event('ADDED', aVolume('a', '5')).bookmark('20', 'end'));
+      harness.stream.write('garbage\n');
+      await harness.clock.advance(800);
+      expect([doubted(harness), seen(harness), harness.calls]).toEqual([
+        ['a'],
+        undefined,
+        ['add a@5 initial', 'add a@5'],
+      ]);
+      return harness;
+    }
+
+    it.each([
+      { then: 'shown again if it is there', read: listed('21', aVolume('a', '5')), shown: '5' },
+      { then: 'still hidden if it is gone', read: listed('21'), shown: undefined },
+      { then: 'the other one of its name', read: listed('21', aVolume('a', '21', { uid: 'other' })), shown: '21' },
+    ])(
+      'then it is hidden and in doubt, handlers hear of it, and after the read it is $then',
+      async ({ read, shown }) => {
+        const harness = await listedAgain();
+        await harness.informer.confirm(keyA, async () => read);
+        expect([doubted(harness), seen(harness)]).toEqual([[], shown]);
+        await harness.stop();
+      },
+    );
+
+    it('when it is removed again during the read, then it stays hidden', async () => {
+      const harness = await listedAgain();
+      const answer = Promise.withResolvers<ReturnType<typeof listed>>();
+      const reading = harness.informer.confirm(keyA, () => answer.promise);
+      harness.informer.remember(last);
+      answer.resolve(listed('21', aVolume('a', '5')));
+      await reading;
+      expect(seen(harness)).toBeUndefined();
+      await harness.stop();
+    });
+  });
+
   it('given the read finds it gone, when the watch has shown a later object of its name by then, then that one is shown', async () => {
     const harness = await synced();
     harness.informer.doubt(aVolume('a', '5'));

@@ -14,8 +14,13 @@ export interface OwnWrites<T extends KubeObject> {
   remember(key: ObjectKey, written: Written<T>): void;
   /** The cache is at this version of the object now, with it or without it. */
   caughtUp(key: ObjectKey, resourceVersion: string): void;
-  /** A list has the object, in these versions. Forgets the write and returns true if the server was restored to a state from before it. */
-  forgetUndone(key: ObjectKey, listed: { readonly list: string; readonly object: string }): boolean;
+  /**
+   * A list has the object, in these versions. `undone`: the server was restored to a state from before the write, which is forgotten. `open`: the
+   * write removed the object, and the list is from before that, or from a restored server.
+   */
+  compare(key: ObjectKey, listed: { readonly list: string; readonly object: string }): 'undone' | 'open' | 'kept';
+  /** Unless there has been another one since. */
+  forget(key: ObjectKey, written: Written<T>): void;
   deleted(key: ObjectKey, object: KubeObject): void;
   /** The answers that are newer than the cache, by key. Usually empty. */
   pending(): ReadonlyMap<ObjectKey, Written<T>>;
@@ -53,12 +58,16 @@ export function createOwnWrites<T extends KubeObject>(clock: Clock): OwnWrites<T
       if (known === undefined || isOlder(resourceVersion, known.resourceVersion)) return;
       if (known.until === 'reached' || resourceVersion !== known.resourceVersion) entries.delete(key);
     },
-    forgetUndone(key, { list, object }) {
+    compare(key, { list, object }) {
       const known = entries.get(key);
-      const undone =
-        known !== undefined && isOlder(object, known.resourceVersion) && !isOlder(list, known.resourceVersion);
-      if (undone) entries.delete(key);
-      return undone;
+      if (known === undefined || isOlder(list, known.resourceVersion)) return 'kept';
+      if (isSurvivor(known, object)) return 'open';
+      if (!isOlder(object, known.resourceVersion)) return 'kept';
+      entries.delete(key);
+      return 'undone';
+    },
+    forget(key, written) {
+      if (entries.get(key) === written) entries.delete(key);
     },
     deleted(key, { metadata }) {
       const known = entries.get(key);
@@ -77,6 +86,11 @@ export function createOwnWrites<T extends KubeObject>(clock: Clock): OwnWrites<T
       return entries;
     },
   };
+}
+
+/** The object is as it was when the write removed it. */
+export function isSurvivor({ until, resourceVersion }: Written<unknown>, version: string | undefined): boolean {
+  return until === 'passed' && resourceVersion === version;
 }
 
 /** The write that removes an object is answered with the version that the one before it gave it. */
