@@ -102,6 +102,7 @@ function startDriver(deps: DriverDeps, { name, programs, capabilities }: Abiliti
       isChecked,
       nodesExpand: shape.nodesExpand && name === driverName,
       programOf: programsByMethod,
+      hasInstances: shape.deployment === 'nodes' && name === driverName,
       isOnNodes: shape.deployment === 'nodes' && shape.protection === 'always' && name === driverName,
       leaseOf: leasesByMethod(name),
     }),

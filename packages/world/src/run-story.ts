@@ -166,9 +166,11 @@ function deleteRetained(world: World): void {
   deleteAll(world, volumeSnapshotContents, isMeant);
 }
 
+const lossOfDamage = /code = (NotFound|AlreadyExists)|volumesnapshotcontents\S* "[^"]+" not found/;
+
 /**
  * An administrator does what the event of a deleted claim says, and gives its volume up: one that went with its PersistentVolume and its source,
- * and one whose source the driver lacks, or whose name another volume has. That is damage only: a restored backup brings the claim back, and not the source.
+ * and one whose source the driver or the API server lacks, or whose name another volume has. That is damage only: a restored backup brings the claim back, and not the source.
  * With `always` csi-provisioner keeps such a claim until a person acts (P9).
  */
 function giveUp({ sim, client, record, story }: World): void {
@@ -177,7 +179,7 @@ function giveUp({ sim, client, record, story }: World): void {
     const { uid = '', namespace, name = '', deletionTimestamp } = metadata ?? {};
     if (deletionTimestamp === undefined) continue;
     const isAsked = objects.list(events).some(({ involvedObject, message = '' }) => {
-      const isLost = record.givenUp.has(uid) || (story.shape.damage && /code = (NotFound|AlreadyExists)/.test(message));
+      const isLost = record.givenUp.has(uid) || (story.shape.damage && lossOfDamage.test(message));
       return isLost && involvedObject.uid === uid && message.includes('to give that volume up');
     });
     const target = { resource: persistentVolumeClaims, ref: { namespace, name } };

@@ -391,6 +391,18 @@ it('given no sweep and a claim that ends, when its snapshot is of another driver
   expect([s.finalizers(), reads(s, 'volumesnapshotcontents'), errors(s)]).toEqual([both, 1, []]);
 });
 
+it.each([
+  { node: 'n1', then: 'the finalizer goes', left: [boundFinalizer] },
+  { node: 'n2', then: 'it is for the instance of that node, which may have a call open', left: both },
+])('given node deployment and a restore on $node, when its claim goes, then $then', async ({ node, left }) => {
+  const s = await someSources({
+    settings: { node: aNodeDeployment('n1') },
+    seed: [aSnapshot(), aContent(), aRestore({ node })],
+  });
+  await s.remove('restored');
+  expect([s.finalizers(), errors(s)]).toEqual([left, []]);
+});
+
 describe('the node of a source claim', () => {
   const selected = { 'volume.kubernetes.io/selected-node': 'n2' };
 

@@ -64,7 +64,7 @@ export function snapshotSourceLoop(deps: SourceDeps, watched: Watched): Loop {
         // A claim of any driver may have been the last that kept a finalizer of ours.
         if (key === undefined || released.has(key)) return key;
         // For a claim of another driver the sweep finds what is left.
-        if (!isOurs(previous, deps.driverName)) return undefined;
+        if (!isOurs(previous, deps.driverName) || !isOfThisNode(previous, deps.settings)) return undefined;
         // The finalizer went when the claim was recorded; another look would be a request for each restore.
         return isRecorded(previous, { ...deps, volumes }) ? undefined : key;
       },
@@ -173,9 +173,9 @@ function knownOwner(foreign: CommonOptions['foreign'], key: ObjectKey, { cached 
   return foreign.get(key) === cached.metadata?.uid ? 'other' : 'unread';
 }
 
-/** In node deployment: of the instances, that of the source's node takes the finalizer off; all if the source has no node. */
-function isOfThisNode(source: PersistentVolumeClaim | undefined, { node }: SourceDeps['settings']): boolean {
-  const chosen = source === undefined ? '' : chosenNodeOf(source);
+/** In node deployment: of the instances, that of the claim's node takes the finalizer off its source or itself; all if it has no node. */
+function isOfThisNode(claim: PersistentVolumeClaim | undefined, { node }: SourceDeps['settings']): boolean {
+  const chosen = claim === undefined ? '' : chosenNodeOf(claim);
   return node === undefined || chosen === '' || chosen === node.name;
 }
 

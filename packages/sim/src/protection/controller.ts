@@ -2,7 +2,7 @@
 /**
  * The protection finalizers of kube-controller-manager: a volume that is being deleted is released when it is not bound any more, a
  * claim when no scheduled pod that is still running uses it. As upstream, the pods are listed before a claim is released, because one that was
- * scheduled a moment ago may not be in the cache yet.
+ * scheduled a moment ago may not be in the cache yet. An object that a release has removed is not hidden: a restored backup may bring it back.
  */
 import {
   done,
@@ -43,7 +43,8 @@ export function createVolumeProtection(deps: SimDeps): SimController {
     const use = volume.status?.phase === 'Bound' ? 'used' : 'unused';
     const action = decideProtection(volume, volumeProtection, use);
     if (action === 'none') return done;
-    volumes.remember(await client.update(persistentVolumes, changed(volume, volumeProtection, action), { signal }));
+    const stored = await client.update(persistentVolumes, changed(volume, volumeProtection, action), { signal });
+    if (action === 'add') volumes.remember(stored);
     return done;
   }
   return loop;
@@ -63,7 +64,8 @@ export function createClaimProtection(deps: SimDeps): SimController {
     const use = users.lister.byIndex('claim', key).some(isUsing) ? 'used' : 'unused';
     const action = decideProtection(claim, claimProtection, use);
     if (action === 'none' || (action === 'remove' && (await isUsedNow(key, claim, signal)))) return done;
-    claims.remember(await client.update(persistentVolumeClaims, changed(claim, claimProtection, action), { signal }));
+    const stored = await client.update(persistentVolumeClaims, changed(claim, claimProtection, action), { signal });
+    if (action === 'add') claims.remember(stored);
     return done;
   }
 

@@ -26,6 +26,8 @@ export interface Stage {
   readonly leaseOf: ReadonlyMap<string, string>;
   /** The program that calls a method, by method. */
   readonly programOf: ReadonlyMap<string, string>;
+  /** Each node has a provisioner, which knows only its own calls. */
+  readonly hasInstances: boolean;
   /** Each node has volumes of its own, and a claim shows from the first call on whose it is. */
   readonly isOnNodes: boolean;
   /** The driver wants each node to grow the file system, too. */

@@ -15,7 +15,7 @@ import { type Check, type Findings, open, ownVolumes, podOf, type Stage, volumeO
 const mostMade = 3;
 
 export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied }: Findings): Check {
-  const { server, driver, leaseOf, isOnNodes, overwritten } = stage;
+  const { server, driver, leaseOf, hasInstances, isOnNodes, overwritten } = stage;
   const { objects } = server;
   const recorded = new Set<string>();
   const deleted = new Set<string>();
@@ -66,13 +66,18 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
     if (isFinal || code === 'ResourceExhausted') makers.delete(name);
   }
 
-  /** P6 of the provisioner's page: the call of a claim that is leaving ends with a final code once three answers came. */
-  function noteAnswer(name: string, code: string): void {
+  /**
+   * P6 of the provisioner's page: the call of a claim that is leaving ends with a final code once three answers came. In node deployment a
+   * final code releases the request, and other instances may have let its snapshot go.
+   */
+  function noteAnswer(name: string, code: string, source: unknown): void {
     const claim = claimOf(name);
+    const isFinal = code !== 'OK' && !open.has(code);
+    if (hasInstances && isFinal && claim === undefined && source !== undefined) orphaned.add(name);
     const answers = (leaving.get(name) ?? 0) + 1;
     if (claim !== undefined && claim.metadata?.deletionTimestamp === undefined) return;
     leaving.set(name, answers);
-    if (answers >= 3 && code !== 'OK' && !open.has(code)) denied.add(name);
+    if (answers >= 3 && isFinal) denied.add(name);
   }
 
   function afterDeath(process: string): void {
@@ -119,8 +124,8 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
       if (method === 'CreateVolume') noteRefusal(String(name), code);
       if (method === 'DeleteVolume' && code === 'OK') deleted.add(String(handle));
     },
-    heard({ method, request: { name }, code }) {
-      if (method === 'CreateVolume') noteAnswer(String(name), code);
+    heard({ method, request: { name, volume_content_source: source }, code }) {
+      if (method === 'CreateVolume') noteAnswer(String(name), code, source);
     },
     afterDeath,
     look() {
