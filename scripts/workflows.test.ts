@@ -25,7 +25,7 @@ const parsed = workflows.map(({ path, text }) => ({
 it('given an action, then it is pinned by the hash of a commit, and a comment names its version', () => {
   const uses = workflows.flatMap(({ text }) => [...text.matchAll(/uses: (.*)$/gm)].map((match) => match[1]!));
   expect(uses.length).toBeGreaterThan(5);
-  expect(uses.filter((text) => !/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(text))).toEqual([]);
+  expect(uses.filter((text) => !/^[\w-]+(?:\/[\w-]+)+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(text))).toEqual([]);
 });
 
 it('given an action in several places, then it is the same commit everywhere', () => {
@@ -82,4 +82,39 @@ it('given the commands of the page about security that verify a release, then th
   expect(release.text).toMatch(/uses: actions\/attest@[^]*subject-checksums: dist\/images\/subjects\.txt/);
   // Only a tag starts it, so the identity ends in one.
   expect(release.text).toMatch(/^on:\n {2}push:\n {4}tags: /m);
+});
+
+it('given the scopes that a title may have, then each package is one of them', () => {
+  const { jobs } = load(readFileSync(join(root, '.github/workflows/title.yml'), 'utf8')) as {
+    readonly jobs: { readonly title: { readonly steps: readonly { readonly with: { readonly scopes: string } }[] } };
+  };
+  const scopes = jobs.title.steps[0]!.with.scopes.trim().split('\n');
+  const packages = globSync('packages/*', { cwd: root }).map((path) => path.split('/')[1]!);
+  expect(scopes).toEqual(expect.arrayContaining(packages));
+  expect(scopes).toEqual(scopes.toSorted());
+});
+
+it('given the files that a release raises, then they have the version of the repository', () => {
+  const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+  const { version } = JSON.parse(read('package.json')) as { readonly version: string };
+  const { packages } = JSON.parse(read('.github/release-please.json')) as {
+    readonly packages: { readonly '.': { readonly 'extra-files': readonly (string | { readonly path: string })[] } };
+  };
+  const files = packages['.']['extra-files'].map((file) => (typeof file === 'string' ? file : file.path));
+  expect(files).toContain('charts/csi-driver/Chart.yaml');
+  for (const file of files) expect([file, read(file).includes(version)]).toEqual([file, true]);
+  expect(JSON.parse(read('.github/release-please-manifest.json'))).toEqual({ '.': version });
+});
+
+it('given what the images are said not to be affected by, then Node.js does not import the function, and each statement says why', () => {
+  const { statements } = JSON.parse(readFileSync(join(root, '.github/vex.json'), 'utf8')) as {
+    readonly statements: readonly { readonly justification: string; readonly impact_statement: string }[];
+  };
+  const program = readFileSync(join(root, 'node_modules/node/bin/node'));
+  const imported = (name: string): boolean => program.includes(`\0${name}\0`);
+  expect([imported('getaddrinfo'), imported('regcomp'), imported('regexec')]).toEqual([true, false, false]);
+  for (const { justification, impact_statement: why } of statements) {
+    expect(['vulnerable_code_not_in_execute_path', 'component_not_present']).toContain(justification);
+    expect(why.length).toBeGreaterThan(20);
+  }
 });

@@ -17,6 +17,7 @@ import { paperDriver, startNodes } from '@csi-sidecars/sim';
 import { afterAll, afterEach, beforeAll, expect, inject, it, vi } from 'vitest';
 import { readPage } from '../pages/read-page.ts';
 import { runCommand } from '../../../charts/testing/command.ts';
+import { tag } from '../../../charts/testing/tag.ts';
 import { findProgram, repositoryRoot } from '../processes/program.ts';
 import { apply, exists, get, helm, kubectl, list } from './commands.ts';
 import { chartFolder } from './chart-copy.ts';
@@ -127,7 +128,7 @@ it('[packaging#66] given README, when its commands are typed, then an example is
   expect(example['csi-attacher']).toMatch(/^registry\.k8s\.io\/sig-storage\//);
   expect(await get('storageclass', 'hostpath')).toMatchObject({ provisioner: 'hostpath.csi.k8s.io' });
   const images = await imagesOf('deployment', deployment, namespace);
-  expect(images['csi-attacher']).toBe('registry.example.com/csi-attacher:v0.1.0');
+  expect(images['csi-attacher']).toBe(`registry.example.com/csi-attacher:${tag}`);
   console.info(page.report());
 });
 
@@ -144,7 +145,7 @@ it('[packaging#66] given the page about an installation, when it is typed, then 
   const images = await imagesOf('deployment', 'my-driver-csi-driver-controller', 'my-driver');
   expect(images).toMatchObject({
     'csi-driver': 'registry.example.com/driver:v1.2.3',
-    'csi-snapshotter': 'registry.example.com/csi-sidecars/csi-snapshotter:v0.1.0',
+    'csi-snapshotter': `registry.example.com/csi-sidecars/csi-snapshotter:${tag}`,
   });
   expect(await list('pods', '--namespace=my-driver')).toHaveLength(3);
   await page.section('Uninstall');
@@ -171,7 +172,7 @@ it('[packaging#66] given a driver with the sidecars of upstream, when the page a
   expect(await page.section('Swap')).toMatch(/successfully rolled out/);
   expect(await imagesOf('deployment', deployment, namespace)).toEqual({
     ...before,
-    'csi-attacher': 'registry.example.com/csi-attacher:v0.1.0',
+    'csi-attacher': `registry.example.com/csi-attacher:${tag}`,
   });
   expect(await page.section('After')).toMatch(/new-pod/);
   await page.section('Back');

@@ -7,6 +7,7 @@ import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { nonconforming } from '../../../charts/testing/kubeconform.ts';
 import { digestOf, goldenPath } from '../../../charts/testing/matrix.ts';
+import { tag } from '../../../charts/testing/tag.ts';
 import { rbacObjects, rulesOf } from '../rbac/profiles.ts';
 import { ensureKubernetesSchemas } from '../tools/kubernetes-schemas.ts';
 import { type ApiObject, helm, parseObjects, tryHelm, type Untyped } from './commands.ts';
@@ -216,7 +217,7 @@ describe('the controller', () => {
 
   it.each([
     ['no value', {}, 'registry.k8s.io/sig-storage/snapshot-controller:v8.7.0'],
-    ['a registry', ours, 'registry.example.com/snapshot-controller:v0.1.0'],
+    ['a registry', ours, `registry.example.com/snapshot-controller:${tag}`],
     [
       "a mirror of upstream's images",
       { ...ours, implementation: 'upstream' },
@@ -225,7 +226,7 @@ describe('the controller', () => {
     [
       'our image on the nodes',
       { implementation: 'csi-sidecars', image: { pullPolicy: 'Never' } },
-      'snapshot-controller:v0.1.0',
+      `snapshot-controller:${tag}`,
     ],
   ])('[packaging#56] given %s, then the image is one that can be there', async (_, values, image) => {
     expect(containersOf(await render({ values })).map((each) => each.image)).toEqual([image]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { hasHelm } from '../../../testing/helm.ts';
+import { tag } from '../../../testing/tag.ts';
 import {
   container,
   containersOf,
@@ -278,7 +279,7 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     expect(provisioner.image).toMatch(/^registry\.k8s\.io\/sig-storage\/csi-provisioner:v6\./);
     expect(provisioner.resources).toEqual({ requests: { cpu: '10m', memory: '20Mi' }, limits: { memory: '500Mi' } });
     const ours = container(await controllerPod(), 'csi-provisioner');
-    expect(ours.image).toBe('registry.example.com/csi-provisioner:v0.1.0');
+    expect(ours.image).toBe(`registry.example.com/csi-provisioner:${tag}`);
     expect(ours.resources).toEqual({ requests: { cpu: '10m', memory: '96Mi' }, limits: { memory: '384Mi' } });
   });
 
@@ -311,7 +312,7 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     const provisioner = container(pod, 'csi-provisioner');
     expect(flagsOf(provisioner)).toMatchObject({ 'enable-capacity': 'true', 'capacity-ownerref-level': '2' });
     expect(provisioner.env?.map(({ name }) => name)).toEqual(['NAMESPACE', 'POD_NAME', 'POD_NAMESPACE']);
-    expect(container(pod, 'csi-attacher').image).toBe('registry.example.com/csi-attacher:v0.1.0');
+    expect(container(pod, 'csi-attacher').image).toBe(`registry.example.com/csi-attacher:${tag}`);
   });
 
   it('given an upstream image in a mirror, then implementation says whose program it is', async () => {
@@ -334,7 +335,7 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     });
     expect(namesIn(pod)).toEqual(['csi-driver', 'csi-sidecars', 'liveness-probe']);
     const combined = container(pod, 'csi-sidecars');
-    expect(combined.image).toBe('registry.example.com/csi-sidecars:v0.1.0');
+    expect(combined.image).toBe(`registry.example.com/csi-sidecars:${tag}`);
     expect(flagsOf(combined)).toEqual({
       controllers: 'provisioner,attacher,resizer,snapshotter',
       'csi-address': '/csi/csi.sock',

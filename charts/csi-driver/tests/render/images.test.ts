@@ -2,6 +2,7 @@
 /** Whose images a chart from the sources deploys. What a released chart does is in release.test.ts. */
 import { describe, expect, it } from 'vitest';
 import { hasHelm, notes, refusalOf, render } from '../../../testing/helm.ts';
+import { tag } from '../../../testing/tag.ts';
 import { containersOf, isWorkload, podOf, type Manifest } from '../../../testing/manifest.ts';
 import { chart, minimalFile, upstream } from '../minimal.ts';
 
@@ -55,7 +56,7 @@ describe.skipIf(!hasHelm).each(rows)('given $given', ({ sidecars, prefix, isOurs
     expect(images).toHaveLength(6);
     for (const image of images) {
       expect(image.startsWith(`${prefix}csi-`) || image.startsWith(`${prefix}livenessprobe:`), image).toBe(true);
-      expect(image.endsWith(':v0.1.0'), image).toBe(isOurs);
+      expect(image.endsWith(`:${tag}`), image).toBe(isOurs);
     }
     const text = await notes({ chart, files, values: { sidecars } });
     expect(text.includes('Sidecars of this project: csi-provisioner ')).toBe(isOurs);
@@ -67,7 +68,7 @@ describe.skipIf(!hasHelm).each(rows)('given $given', ({ sidecars, prefix, isOurs
     const objects = await render({ chart, files, values: { sidecars }, withTests: true });
     const tests = objects.filter(({ kind }) => kind === 'Pod');
     expect(tests.map(({ spec }) => (spec as { containers: { image: string }[] }).containers[0]!.image)).toEqual(
-      isOurs ? [`${prefix}csi-sidecars:v0.1.0`] : [],
+      isOurs ? [`${prefix}csi-sidecars:${tag}`] : [],
     );
   });
 });
@@ -77,7 +78,7 @@ describe.skipIf(!hasHelm)('mixed images', () => {
     const values = { sidecars: { provisioner: { image: { registry: 'r.example.com' }, nodeOptions: '--title=a' } } };
     expect(sidecarsOf(await render({ chart, files, values }))).toEqual(
       expect.arrayContaining([
-        'r.example.com/csi-provisioner:v0.1.0',
+        `r.example.com/csi-provisioner:${tag}`,
         'registry.k8s.io/sig-storage/csi-attacher:v4.13.0',
       ]),
     );
@@ -87,7 +88,7 @@ describe.skipIf(!hasHelm)('mixed images', () => {
     const values = { sidecars: { combined: { enabled: true, image: { registry: 'r.example.com' } } } };
     expect(new Set(sidecarsOf(await render({ chart, files, values })))).toEqual(
       new Set([
-        'r.example.com/csi-sidecars:v0.1.0',
+        `r.example.com/csi-sidecars:${tag}`,
         'registry.k8s.io/sig-storage/livenessprobe:v2.20.0',
         'registry.k8s.io/sig-storage/csi-node-driver-registrar:v2.18.0',
       ]),

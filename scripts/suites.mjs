@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `npm test` consists of.
+/**
+ * Suites in the order they run: the cheap ones first. `report` names the file with { passed, failed, skipped }; `withGo` is what the command has
+ * besides where there is a Go toolchain.
+ */
+export const suites = [
+  { name: 'check', command: 'node scripts/check.mjs' },
+  // First, because unit tests of the test driver make file systems.
+  {
+    name: 'packages for file systems and a real kubelet',
+    command: 'npm run node-setup --silent -- --packages-only',
+    needs: 'system changes',
+  },
+  {
+    name: 'unit',
+    // Without the files that need a kubectl, built programs, containers or helm: they are suites of their own.
+    command:
+      'vitest run --exclude=e2e/src/contract/kubectl.test.ts --exclude=images/src/inspection.test.ts --exclude=images/src/started.test.ts --exclude=charts/*/tests/render/** --exclude=e2e/src/alerts/alerts.test.ts --reporter=default --reporter=json --outputFile.json=reports/vitest.json',
+    report: 'vitest',
+  },
+  { name: 'build', command: 'npm run build --silent' },
+  { name: 'programs', command: 'node scripts/programs.ts', report: 'programs' },
+  {
+    name: 'images',
+    command:
+      'vitest run --reporter=default --reporter=json --outputFile.json=reports/images.json images/src/inspection.test.ts',
+    report: 'images',
+  },
+  {
+    name: 'images in containers',
+    command:
+      'vitest run --reporter=default --reporter=json --outputFile.json=reports/images-started.json images/src/started.test.ts',
+    report: 'images-started',
+    needs: 'system changes',
+  },
+  { name: 'the demonstration on sim', command: 'node e2e/src/demo/main.ts' },
+  {
+    name: 'e2e on sim',
+    // Every scenario that sim can run is run on a real API server below. Without Go it is run here.
+    command: 'npm run e2e --silent -- --control-plane=sim',
+    withGo: ' --only=API',
+    report: 'e2e-sim',
+  },
+  { name: 'csi-sanity', command: 'npm run sanity --silent', report: 'sanity', needs: 'go' },
+  { name: 'grpc conformance', command: 'npm run grpc-conformance --silent', report: 'grpc-conformance', needs: 'go' },
+  { name: 'kubectl on sim', command: 'npm run kubectl-on-sim --silent', report: 'kubectl', needs: 'go' },
+  { name: 'charts', command: 'npm run charts --silent', report: 'charts', needs: 'go' },
+  {
+    name: 'the runtime as a package',
+    command: 'npm run runtime-package --silent',
+    report: 'runtime-package',
+    needs: 'go',
+  },
+  { name: 'charts on local', command: 'npm run charts-on-local --silent', report: 'charts-local', needs: 'go' },
+  { name: 'e2e on local', command: 'npm run e2e --silent -- --control-plane=local', report: 'e2e-local', needs: 'go' },
+  {
+    name: 'e2e on local, minimal rights',
+    command:
+      'npm run e2e --silent -- --control-plane=local --rbac=minimal --only=P-01,P-03,P-05,P-19,P-26,H-02,H-16,A-01,A-02,A-03,A-16,U-01,R-,S-02,S-06,S-10,S-17',
+    report: 'e2e-local-minimal',
+    needs: 'go',
+  },
+  { name: 'set-up for a real kubelet', command: 'npm run node-setup --silent', needs: 'system changes' },
+  {
+    name: 'e2e on node',
+    command:
+      'npm run e2e --silent -- --control-plane=node --only=M-,N-,I-,P-22,P-23,C-04,R-01,R-03,R-15,S-22,S-23,X-05,X-09 --concurrency=2',
+    report: 'e2e-node',
+    needs: 'system changes',
+  },
+];
+
+/** What public CI runs in parallel, each with what it needs. A suite that others need is in several parts. */
+export const parts = {
+  unit: ['check', 'packages for file systems and a real kubelet', 'unit'],
+  programs: [
+    'build',
+    'programs',
+    'images',
+    'images in containers',
+    'the demonstration on sim',
+    'e2e on sim',
+    'csi-sanity',
+    'grpc conformance',
+    'kubectl on sim',
+    'charts',
+    'the runtime as a package',
+  ],
+  local: ['build', 'charts on local', 'e2e on local', 'e2e on local, minimal rights'],
+  node: ['packages for file systems and a real kubelet', 'build', 'set-up for a real kubelet', 'e2e on node'],
+};
+
+/** The suites of `--part=NAME`; all without it. */
+export function chosenSuites(args) {
+  const part = args.find((arg) => arg.startsWith('--part='))?.slice('--part='.length);
+  if (part === undefined) return suites;
+  const names = parts[part];
+  if (names === undefined) throw new Error(`there is no part ${part}: ${Object.keys(parts).join(', ')}`);
+  return suites.filter(({ name }) => names.includes(name));
+}
