@@ -8,6 +8,11 @@ import { join } from 'node:path';
 import { ensureInstalled, environment, root, run } from './setup.mjs';
 import { chosenSuites } from './suites.mjs';
 
+const chosen = chosenSuites(process.argv);
+if (typeof chosen === 'string') {
+  process.stderr.write(`${chosen}\n`);
+  process.exit(2);
+}
 ensureInstalled();
 
 // What scenarios leave to chance is the same in every run, so that a failure is about the change. Set it to explore.
@@ -38,7 +43,7 @@ function countsOf(report) {
   };
 }
 
-for (const suite of chosenSuites(process.argv)) {
+for (const suite of chosen) {
   if (suite.needs === 'system changes' && !systemChanges) {
     runs.push({
       name: suite.name,
