@@ -9,6 +9,7 @@ import {
   persistentVolumes,
   storageClasses,
 } from '@csi-sidecars/runtime';
+import { faultOn } from '@csi-sidecars/test-driver/testing';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aNodeDeployment, aVolume, type ClaimFacts, driverName } from '../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../testing/provisioner-fixture.ts';
@@ -353,6 +354,18 @@ describe('the deletion of a volume', () => {
     expect([p.volume()?.metadata?.finalizers ?? [], patches(p)]).toEqual([[], 1]);
     await p.clock.advance(16 * 60_000);
     expect([patches(p), p.calls()]).toEqual([1, []]);
+  });
+
+  it('[provisioner#229] given a volume of a node that is gone, when it goes before its finalizer is taken off, then the next one of its name waits as well', async () => {
+    const p = await instance('n1', { seed: [kept('n9')] });
+    const gone = { kind: 'status', point: 'before', code: 404, reason: 'NotFound' } as const;
+    p.faults.push(faultOn('patch persistentvolumes', gone));
+    await p.clock.advance(300_000);
+    p.server.objects.remove(persistentVolumes, { name: 'pvc-uid-data' });
+    await p.settle();
+    p.server.seed(kept('n9'));
+    await p.settle();
+    expect([p.volume()?.metadata?.finalizers, patches(p)]).toEqual([[volumeFinalizer], 0]);
   });
 
   it('[provisioner#189] given a volume of a node that is gone, when its policy is Delete again before the wait is over, then nothing happens', async () => {

@@ -14,7 +14,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { classNameOf } from '../metadata.ts';
 import type { Watched } from '../watched.ts';
-import { chosenNodeOf, uidOf } from './claim.ts';
+import { chosenNodeOf, type ClaimUid, uidOf } from './claim.ts';
 import { isOutstanding } from './conclusions.ts';
 import { decide } from './decide.ts';
 import { deletionOf } from './deletion.ts';
@@ -29,6 +29,12 @@ import { isWorkedOn } from './worked-on.ts';
 export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop {
   const { memory, settings, holds, driver, ownership, instanceWaits } = deps;
   const { claims, volumes, classes, nodes, csiNodes, grants } = watched;
+  const forget = (uid: ClaimUid): void => {
+    if (memory.get(uid)?.kind === 'settled') memory.delete(uid);
+    ownership?.forget(uid);
+    instanceWaits.forget(uid);
+    holds.forget(uid);
+  };
   return defineLoop<ClaimLoop>({
     name: 'claims',
     settings,
@@ -37,11 +43,8 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
       watch: 'claims',
       keyOf: uidOf,
       forget: (uid) => {
-        if (memory.get(uid)?.kind === 'settled') memory.delete(uid);
+        forget(uid);
         memory.gone(uid, clock.monotonicMs());
-        ownership?.forget(uid);
-        instanceWaits.forget(uid);
-        holds.forget(uid);
         // No run of the claim may be left to end the hold.
         if (memory.get(uid) === undefined && holds.stanceOf(uid) === 'holds') deps.claims.wake(uid);
       },
@@ -83,10 +86,7 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
     sources: [deps.claims.source],
     observe: (caches, uid) => {
       const state = observe({ context: deps, memory, ownership, clock }, caches, uid);
-      if (state === undefined) {
-        holds.end(uid, 'other');
-        holds.forget(uid);
-      }
+      if (state === undefined) holds.end(uid, 'other');
       return state;
     },
     // After a call the deletion is older, and another node may be selected, so both are observed again.
@@ -97,7 +97,11 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
     decide: (state) => decide(state, deps),
     perform: performers(deps),
     onConclude: (run) => conclude(deps, run),
-    onEnd: (run) => endHold(deps, run),
+    onEnd: (run) => {
+      endHold(deps, run);
+      // A claim that left the cache during the run was forgotten before the run remembered how it ended, and may have no other run.
+      if (run.caches.claims.byIndex('uid', run.key).length === 0) forget(run.key);
+    },
     retryMessage: 'Retrying syncing claim',
     describe: (caches, uid) => {
       const claim = caches.claims.byIndex('uid', uid)[0] ?? memory.get(uid)?.claim;

@@ -158,10 +158,12 @@ function common(kind: SourceKind, deps: SourceDeps, options: CommonOptions): Com
     perform: performers(deps),
     onConclude: (run) => {
       const { row } = run.conclusion;
-      if (row === 'N3' || row === 'N9') released.delete(run.key);
+      if (row === 'N3' || row === 'N9' || row === 'N13') released.delete(run.key);
       if (row === 'N10') conflicts.set(run.key, (conflicts.get(run.key) ?? 0) + 1);
       else conflicts.delete(run.key);
-      if (row === 'N6') foreign.set(run.key, run.state.cached?.metadata?.uid);
+      const { cached } = run.state;
+      // What the cache lacks, or does not watch, is not forgotten with its end there.
+      if (row === 'N6' && cached !== undefined) foreign.set(run.key, cached.metadata?.uid);
       log(run);
     },
   };

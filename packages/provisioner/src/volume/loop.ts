@@ -14,7 +14,7 @@ export function volumeLoop(context: VolumeContext, { volumes, classes, attachmen
     name: 'volumes',
     settings,
     watches: { volumes, classes, attachments },
-    subject: { watch: 'volumes', keyOf },
+    subject: { watch: 'volumes', keyOf, forget: (key) => context.turns?.forget(key) },
     wakes: {
       // Bound volumes with the right finalizer, which are nearly all, never reach the queue.
       volumes: ({ current }) => (current !== undefined && needsWork(current) ? keyOf(current) : undefined),
