@@ -67,7 +67,7 @@ export async function updateClaim(
       }
       const live = await reread(client, current);
       if (live === 'gone') {
-        claims.doubt(current);
+        claims.doubt(current, 'notFound');
         return gone(current);
       }
       if (live === 'failed') return { write: 'failed', claim: current, presence: 'there' };

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { aVolume, ScriptedBody, scriptedInformer } from '../../testing/index.ts';
 import { toObjectKey } from '../informer/key.ts';
 import { ApiError } from './errors.ts';
+import { noteOpenAttempt } from './may-have-happened.ts';
 import { writeObject } from './write-object.ts';
 
 const keyA = toObjectKey(undefined, 'a');
@@ -60,3 +61,25 @@ it('[runtime#226] given a write to an object that is gone, then the object is in
   expect([...informer.doubted.keys()]).toEqual([keyA]);
   await stop();
 });
+
+it.each([
+  { given: 'nothing', later: [], attempts: 'one' },
+  { given: 'another one of its name', later: [aVolume('a', '13', { uid: 'another' })], attempts: 'one' },
+  { given: 'nothing after an attempt without an answer', later: [], attempts: 'two' },
+])(
+  '[runtime#226] given a write to an object that is gone, when the cache shows $given, then nothing is in doubt',
+  async ({ later, attempts }) => {
+    const { informer, stream, comes, stop } = await synced();
+    const notFound = new ApiError({ status: 404, reason: 'NotFound', message: 'gone' });
+    const written = writeObject(informer, aVolume('a', '5'), async () => {
+      stream.event('DELETED', aVolume('a', '12'));
+      for (const volume of later) stream.event('ADDED', volume);
+      await comes();
+      if (attempts === 'two') noteOpenAttempt(notFound);
+      throw notFound;
+    });
+    await expect(written).rejects.toBe(notFound);
+    expect([...informer.doubted.keys()]).toEqual([]);
+    await stop();
+  },
+);

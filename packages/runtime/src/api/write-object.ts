@@ -2,7 +2,7 @@
 /**
  * A write to an object that is read from a cache, whatever its verb. The cache shows the answer at once. A write without an answer may
  * have happened, and others may have gone on from there: the object is then in doubt, and no run of a loop works on it before it has
- * been read from the API server. So it is after NotFound, because the cache shows it.
+ * been read from the API server. So it is after NotFound, if the cache still shows it.
  */
 import type { Informer } from '../informer/informer.ts';
 import { isNotFound } from './error-predicates.ts';
@@ -26,7 +26,8 @@ export async function writeObject<T extends KubeObject, R extends T | undefined>
     cache.remember(stored ?? atItsEnd(object));
     return stored;
   } catch (error) {
-    if (mayHaveHappened(error) || isNotFound(error)) cache.doubt(object);
+    if (isNotFound(error)) cache.doubt(object, 'notFound');
+    else if (mayHaveHappened(error)) cache.doubt(object);
     throw error;
   }
 }

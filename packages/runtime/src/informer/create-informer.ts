@@ -199,9 +199,14 @@ export function createInformer<T extends KubeObject>(
     remember(object) {
       if (isIn(object)) content.remember(object);
     },
-    doubt(object) {
+    doubt(object, answer) {
       // The server makes up the name of an object that has none: a second one is all that can come of it.
-      if (isIn(object) && object.metadata?.name !== undefined) doubts.add(keyOf(object), object);
+      if (!isIn(object) || object.metadata?.name === undefined) return;
+      const key = keyOf(object);
+      const shown = lister.get(key)?.metadata;
+      // Neither its deletion nor a run would end this doubt.
+      if (answer === 'notFound' && (shown === undefined || shown.uid !== object.metadata.uid)) return;
+      doubts.add(key, object);
     },
     doubted: doubts,
     async confirm(key, read) {

@@ -65,8 +65,9 @@ export interface Informer<T extends KubeObject> {
   /**
    * A write of this process to the object got no answer, so it may have happened, and what `lister` shows of the object may be older. The
    * object is in doubt until `confirm` has read it. Loops do that at the beginning of a run that looks at it. Use `writeObject`.
+   * `notFound`: it is gone, and is in doubt only if `lister` still shows it.
    */
-  doubt(object: T): void;
+  doubt(object: T, answer?: 'notFound'): void;
   /** The objects in doubt. Usually none. */
   readonly doubted: Pick<Doubts, 'size' | 'has' | 'keys'>;
   /**

@@ -17,7 +17,7 @@ export function cacheOf<T extends KubeObject>(informer: Pick<Informer<T>, 'liste
       return lister.resourceVersion;
     },
     remember: (object) => informer.remember(object),
-    doubt: (object) => informer.doubt(object),
+    doubt: (object, answer) => informer.doubt(object, answer),
   };
 }
 

@@ -185,8 +185,8 @@ export const provisioner: readonly Bug[] = [
     edits: [
       {
         file: 'packages/runtime/src/api/write-object.ts',
-        find: 'mayHaveHappened(error) || isNotFound(error)',
-        replace: 'mayHaveHappened(error)',
+        find: "if (isNotFound(error)) cache.doubt(object, 'notFound');\n    else if",
+        replace: 'if',
       },
     ],
   },

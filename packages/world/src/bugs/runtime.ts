@@ -99,8 +99,8 @@ export const runtime: readonly Bug[] = [
     edits: [
       {
         file: 'packages/runtime/src/api/write-object.ts',
-        find: 'mayHaveHappened(error) || isNotFound(error)',
-        replace: 'isNotFound(error)',
+        find: 'else if (mayHaveHappened(error)) cache.doubt(object);',
+        replace: '',
       },
     ],
   },

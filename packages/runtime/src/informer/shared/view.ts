@@ -63,7 +63,7 @@ export function createView<T extends KubeObject>(informer: Informer<T>, options:
     addIndexers,
     whenSynced: (signal) => informer.whenSynced(signal),
     remember: (object) => informer.remember(object),
-    doubt: (object) => informer.doubt(object),
+    doubt: (object, answer) => informer.doubt(object, answer),
     doubted: informer.doubted,
     confirm: (key, read) => informer.confirm(key, read),
     run: () => Promise.reject(new Error('a view is run by the process that shares its informer')),
