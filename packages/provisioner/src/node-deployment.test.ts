@@ -356,7 +356,7 @@ describe('the deletion of a volume', () => {
     expect([patches(p), p.calls()]).toEqual([1, []]);
   });
 
-  it('[provisioner#229] given a volume of a node that is gone, when it goes before its finalizer is taken off, then the next one of its name waits as well', async () => {
+  it('[provisioner#230] given a volume of a node that is gone, when it goes before its finalizer is taken off, then the next one of its name waits as well', async () => {
     const p = await instance('n1', { seed: [kept('n9')] });
     const gone = { kind: 'status', point: 'before', code: 404, reason: 'NotFound' } as const;
     p.faults.push(faultOn('patch persistentvolumes', gone));

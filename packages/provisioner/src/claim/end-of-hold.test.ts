@@ -114,7 +114,7 @@ it('[provisioner#X3] given a run that throws while a volume exists that is not r
 describe('a claim that leaves the cache before the last answer of its run', () => {
   const claimUid = uidOf(aClaim());
 
-  it('[provisioner#229] given it is given up, and the watch shows its end before the answer, then its failure is not remembered', async () => {
+  it('[provisioner#230] given it is given up, and the watch shows its end before the answer, then its failure is not remembered', async () => {
     const p = await aClaimLoop({ settings: { timeoutMs: 60_000 }, callMs: 25_000 });
     p.fails('Aborted', 1);
     p.fails('Internal');
@@ -127,7 +127,7 @@ describe('a claim that leaves the cache before the last answer of its run', () =
     expect([p.deps.holds.stanceOf(claimUid), p.deps.memory.get(claimUid)]).toEqual(['unknown', undefined]);
   });
 
-  it('[provisioner#229] given its finalizer is removed by force during the call, and the write after the answer fails, then its outcome is not remembered', async () => {
+  it('[provisioner#230] given its finalizer is removed by force during the call, and the write after the answer fails, then its outcome is not remembered', async () => {
     const p = await aClaimLoop({ settings: { provisioningProtection: 'always' }, callMs: 2_000 });
     p.fails('OutOfRange');
     p.server.seed(aClaim());
@@ -139,7 +139,7 @@ describe('a claim that leaves the cache before the last answer of its run', () =
     expect(p.deps.memory.get(claimUid)).toBeUndefined();
   });
 
-  it('[provisioner#229] given the instance of another node is to settle it, and it goes while that Node is read, then its wait is not remembered', async () => {
+  it('[provisioner#230] given the instance of another node is to settle it, and it goes while that Node is read, then its wait is not remembered', async () => {
     const p = await aClaimLoop({ settings: { node: aNodeDeployment('n1') } });
     const annotations = { ...aClaim().metadata?.annotations, [instanceAnnotation(driverName)]: 'n2' };
     p.server.seed(aClaim({ node: 'n1', protection: 'on', annotations }));

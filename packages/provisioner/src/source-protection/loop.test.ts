@@ -167,7 +167,7 @@ describe('a snapshot of another driver', () => {
     expect([reads(s, 'volumesnapshots'), reads(s, 'volumesnapshotcontents')]).toEqual([1, 1]);
   });
 
-  it('[provisioner#229] given it was read once and a claim of this process has let it go, when it is gone and a claim of another driver that named it ends, then it is asked for no more', async () => {
+  it('[provisioner#230] given it was read once and a claim of this process has let it go, when it is gone and a claim of another driver that named it ends, then it is asked for no more', async () => {
     const theirs = aRestore({ annotations: { 'volume.kubernetes.io/storage-provisioner': 'other' } });
     const s = await someSources({ seed: [aSnapshot(), foreign] });
     await s.holds.take(uid('refused'), daily);
