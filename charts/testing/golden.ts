@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is kept of a rendered chart: all of the smallest values, and of the others what differs from that if it is shorter. */
-import { createTwoFilesPatch } from 'diff';
+import { existsSync, readFileSync } from 'node:fs';
+import { applyPatch, createTwoFilesPatch } from 'diff';
 import { goldenPath } from './matrix.ts';
 
 export const smallest = 'minimal';
+
+type Extension = 'json' | 'yaml';
 
 export interface Golden {
   readonly path: string;
@@ -12,7 +15,7 @@ export interface Golden {
 
 export function goldenOf(
   chart: string,
-  extension: 'json' | 'yaml',
+  extension: Extension,
   rendered: { readonly name: string; readonly text: string; readonly smallest: string },
 ): Golden {
   const { name, text } = rendered;
@@ -20,4 +23,16 @@ export function goldenOf(
   if (name === smallest) return whole;
   const difference = createTwoFilesPatch(smallest, name, rendered.smallest, text, undefined, undefined, { context: 2 });
   return difference.length < text.length ? { path: goldenPath(chart, `${name}.diff`), text: difference } : whole;
+}
+
+/** The whole text that a golden file stands for. */
+export function readGolden(chart: string, extension: Extension, name: string): string {
+  const whole = goldenPath(chart, `${name}.${extension}`);
+  if (existsSync(whole)) return readFileSync(whole, 'utf8');
+  const text = applyPatch(
+    readGolden(chart, extension, smallest),
+    readFileSync(goldenPath(chart, `${name}.diff`), 'utf8'),
+  );
+  if (text === false) throw new Error(`the golden file of ${name} is not of the present one of ${smallest}`);
+  return text;
 }

@@ -2,6 +2,7 @@
 /** The golden files, without helm: that they are up to date, and what every rendered object must keep to. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { readGolden } from '../../../testing/golden.ts';
 import { toManifests } from '../../../testing/helm.ts';
 import { isWorkload, podOf, type Manifest } from '../../../testing/manifest.ts';
 import { digestOf, goldenPath, valuesFiles } from '../../../testing/matrix.ts';
@@ -9,8 +10,7 @@ import { securityLevelOf, violations, type Allowance } from '../../../testing/po
 import { chart } from '../minimal.ts';
 
 const files = valuesFiles(chart).filter(({ isExample }) => !isExample);
-const golden = (name: string): readonly Manifest[] =>
-  toManifests(readFileSync(goldenPath(chart, `${name}.yaml`), 'utf8'));
+const golden = (name: string): readonly Manifest[] => toManifests(readGolden(chart, 'yaml', name));
 
 /** kubelet's folders, and what drivers need. */
 const hostPaths = [

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
+import { readGolden } from '../../../testing/golden.ts';
 import { chartsFolder } from '../../../testing/helm.ts';
 import type { Manifest } from '../../../testing/manifest.ts';
 import { digestOf, goldenPath, valuesFiles } from '../../../testing/matrix.ts';
@@ -30,7 +31,7 @@ it('given templates, values and files of the chart, then the golden files were m
 
 describe.each(valuesFiles(chart))('objects of $name', ({ name }) => {
   it('given the rules for permissions, images, security contexts, resources and probes, then no object breaks one', () => {
-    const objects = JSON.parse(readFileSync(goldenPath(chart, `${name}.json`), 'utf8')) as readonly Manifest[];
+    const objects = JSON.parse(readGolden(chart, 'json', name)) as readonly Manifest[];
     const allowed = { hostPaths: [], hostNetwork: name === 'hostnetwork', unprobed: [] };
     expect(violations(objects, allowed)).toEqual([]);
     expect(violations(objects, { ...allowed, hostNetwork: false })).toHaveLength(name === 'hostnetwork' ? 1 : 0);
