@@ -35,6 +35,12 @@ it.each<{ row: string; because: string; given: Partial<ClaimState>; then: object
   { row: '[snapshot-controller#R1]', because: 'a claim that is gone', given: { claim: undefined }, then: end },
   { row: '[snapshot-controller#R1]', because: 'one that lives', given: { claim: aProtectedClaim() }, then: end },
   {
+    row: '[snapshot-controller#R3]',
+    because: 'one that lives, and that its last snapshot has left',
+    given: { claim: aProtectedClaim(), isLeft: true },
+    then: { kind: 'release', claim: aProtectedClaim(), outcome: undefined },
+  },
+  {
     row: '[snapshot-controller#R1]',
     because: 'one that is not protected',
     given: { claim: aClaim({ deleting: 'yes' }) },
@@ -61,7 +67,7 @@ it.each<{ row: string; because: string; given: Partial<ClaimState>; then: object
   },
 ])('$row given $because, then that is the row', ({ row, given, then }) => {
   const expected = { row: row.slice(-3, -1), outcome: done, ...then };
-  expect(decide({ claim: held, hasSnapshot: false, released: 'untried', ...given })).toEqual(expected);
+  expect(decide({ claim: held, isLeft: false, hasSnapshot: false, released: 'untried', ...given })).toEqual(expected);
 });
 
 it('[snapshot-controller#190] given a claim that the process before left behind, when a new leader starts, then one list, and the claim goes', async () => {
@@ -87,6 +93,29 @@ it('[snapshot-controller#190] given a claim that is being deleted while a snapsh
   expect([it.decided(), lists(it), isOurs(it)]).toEqual([['team/data R2'], 0, true]);
   await it.vanish(volumeSnapshots, snapshotRef);
   expect([it.claim(), lists(it)]).toEqual([undefined, 1]);
+  await it.stop();
+});
+
+it('[snapshot-controller#190] given a live claim while a snapshot of it is cut, when a person takes the finalizers of that off by force, then the claim is released', async () => {
+  const it = await aControllerOf(queue, { seed: withSource(aClaim()), with: [aSnapshot()] });
+  expect(isOurs(it)).toBe(true);
+  await it.vanish(volumeSnapshots, snapshotRef);
+  expect([isOurs(it), lists(it)]).toEqual([false, 1]);
+  await it.stop();
+});
+
+it('[snapshot-controller#190] given the write that protects a claim is not answered yet, and a late watch of claims, when its snapshot is gone, then the claim is released once the watch shows it', async () => {
+  const it = await aController({ seed: withSource(aClaim()) });
+  it.faults.push(claimsComeLate);
+  it.server.endWatches('broken');
+  await it.clock.advance(30_000);
+  it.fault('update persistentvolumeclaims', { kind: 'lag', ms: 2_000 });
+  await it.add(aSnapshot());
+  await it.vanish(volumeSnapshots, snapshotRef);
+  await it.clock.advance(10_000);
+  expect(isOurs(it)).toBe(true);
+  await it.clock.advance(120_000);
+  expect(isOurs(it)).toBe(false);
   await it.stop();
 });
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The loop of claims that are left: being deleted, with our finalizer, and without a snapshot whose loop would release them. Rows R1 to R3 of
- * the page.
+ * The loop of claims that are left: with our finalizer, and without a snapshot whose loop would release them. Rows R1 to R3 of the page.
  *
  * Not here: claims with snapshots, which `snapshot/` protects and releases.
  */
@@ -24,6 +23,8 @@ export type ClaimContext = Pick<SnapshotContext, 'settings' | 'releases' | 'clai
 export interface ClaimState {
   /** Undefined: it is gone. */
   readonly claim: PersistentVolumeClaim | undefined;
+  /** A snapshot of it went in this process. */
+  readonly isLeft: boolean;
   readonly hasSnapshot: boolean;
   readonly released: Attempt;
 }

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Known defects of snapshot-controller, to be put back. */
-import type { Bug } from './bug.ts';
+import type { Bug, Edit } from './bug.ts';
+
+/** When these defects were found, nothing but the run of a snapshot released its claim. */
+const withoutClaimLoop: Edit = {
+  file: 'packages/snapshot-controller/src/snapshot-controller.ts',
+  find: '    claimLoop(ofClaims, watched),\n',
+  replace: '',
+};
 
 export const snapshotController: readonly Bug[] = [
   {
@@ -8,6 +15,7 @@ export const snapshotController: readonly Bug[] = [
     history: 'ab7880d8',
     effect: 'Of two snapshots that are deleted together each leaves the release of the claim to the other one.',
     edits: [
+      withoutClaimLoop,
       {
         file: 'packages/snapshot-controller/src/snapshot/observe.ts',
         find: "    (other) => isHeld(other) && !(isDeleting(self) && releases.hasLeft(other.metadata?.uid ?? '')),",
@@ -20,6 +28,7 @@ export const snapshotController: readonly Bug[] = [
     history: 'f766cc9e, external-snapshotter#1305',
     effect: 'A claim stays while a snapshot that can never be taken names it.',
     edits: [
+      withoutClaimLoop,
       {
         file: 'packages/snapshot-controller/src/snapshot/observe.ts',
         find: '    (other) => isHeld(other) && !(',
@@ -32,6 +41,7 @@ export const snapshotController: readonly Bug[] = [
     history: '7a5602aa, dbffd0d3 and cb0e7c52',
     effect: 'A claim that was protected by a write without an answer is not released.',
     edits: [
+      withoutClaimLoop,
       {
         file: 'packages/snapshot-controller/src/snapshot/claim-finalizer.ts',
         find: 'return await writeObject(claims, known, () => client.update(persistentVolumeClaims, changed, { signal }));',
@@ -50,6 +60,7 @@ export const snapshotController: readonly Bug[] = [
     history: '8300d35c',
     effect: 'A claim is protected for a snapshot that the cache shows and that is gone.',
     edits: [
+      withoutClaimLoop,
       {
         file: 'packages/snapshot-controller/src/snapshot/decide.ts',
         find: "    return confirm(s, 'S12', snapshot) ?? { row: 'S12', kind: 'protectClaim', claim };",

@@ -52,7 +52,6 @@ function giveUp(world: World, number: number): void {
   const isAlone = objects.list(volumeSnapshots).filter(isUnready).length === 1;
   if (snapshot === undefined || claim === undefined || !isAlone || contentOf(world, number) !== undefined) return;
   doNow(world, 'deleteSnapshot', { snapshot: number });
-  world.record.overwritten.add(claim.metadata?.uid ?? '');
   const none = { metadata: { finalizers: null } };
   const unprotected = { metadata: removedFinalizer(claim, snapshotFinalizers.claim) };
   void tried(world.client.patch({ resource: volumeSnapshots, ref: refOf(snapshot) }, { type: 'merge', body: none }));

@@ -16,7 +16,7 @@ export function unsettledClaims(world: World): readonly string[] {
   const volumes = new Map(objects.list(persistentVolumes).map((volume) => [volume.metadata?.name, volume]));
   return objects.list(persistentVolumeClaims).flatMap((claim) => {
     const name = claim.metadata?.name ?? '';
-    if (isKeptForNothing(world, claim)) return [`claim ${name} is protected, and no snapshot is taken of it`];
+    if (isKeptForNothing(objects, claim)) return [`claim ${name} is protected, and no snapshot is taken of it`];
     if (isDeleting(claim)) return isUsed(world, claim) ? [] : [`claim ${name} is still being deleted`];
     if (claim.status?.phase !== 'Bound') {
       if (!waitsForPerson(world, claim)) return [`claim ${name} is not bound`];
@@ -57,12 +57,8 @@ function isToBeCloned(objects: ObjectAccess, name: string): boolean {
 }
 
 /** It has the finalizer of snapshot-controller, and each of its snapshots is ready or gone. */
-/** A claim of which a person gave a snapshot up by force may get the finalizer at that moment. It is released when it is deleted (snapshot-controller#190). */
-function isKeptForNothing({ sim, record }: World, claim: PersistentVolumeClaim): boolean {
-  const { objects } = sim.server;
-  const { metadata } = claim;
+function isKeptForNothing(objects: ObjectAccess, { metadata }: PersistentVolumeClaim): boolean {
   if (metadata?.finalizers?.includes(snapshotFinalizers.claim) !== true) return false;
-  if (!isDeleting(claim) && record.overwritten.has(metadata.uid ?? '')) return false;
   return objects
     .list(volumeSnapshots)
     .filter(({ spec }) => spec?.source?.persistentVolumeClaimName === metadata.name)
