@@ -27,12 +27,11 @@ export function goldenOf(
 
 /** The whole text that a golden file stands for. */
 export function readGolden(chart: string, extension: Extension, name: string): string {
-  const whole = goldenPath(chart, `${name}.${extension}`);
-  if (existsSync(whole)) return readFileSync(whole, 'utf8');
-  const text = applyPatch(
-    readGolden(chart, extension, smallest),
-    readFileSync(goldenPath(chart, `${name}.diff`), 'utf8'),
-  );
+  const [whole, difference] = [goldenPath(chart, `${name}.${extension}`), goldenPath(chart, `${name}.diff`)];
+  if (!existsSync(difference)) return readFileSync(whole, 'utf8');
+  // The test that writes one leaves the other.
+  if (existsSync(whole)) throw new Error(`there are two golden files of ${name}: remove the older one`);
+  const text = applyPatch(readGolden(chart, extension, smallest), readFileSync(difference, 'utf8'));
   if (text === false) throw new Error(`the golden file of ${name} is not of the present one of ${smallest}`);
   return text;
 }
