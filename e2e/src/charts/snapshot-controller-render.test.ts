@@ -9,6 +9,7 @@ import { nonconforming } from '../../../charts/testing/kubeconform.ts';
 import { goldenOf, smallest } from '../../../charts/testing/golden.ts';
 import { digestOf, goldenPath } from '../../../charts/testing/matrix.ts';
 import { tag } from '../../../charts/testing/tag.ts';
+import { ownVersion } from '../../../images/src/facts.ts';
 import { rbacObjects, rulesOf } from '../rbac/profiles.ts';
 import { ensureKubernetesSchemas } from '../tools/kubernetes-schemas.ts';
 import { type ApiObject, helm, parseObjects, tryHelm, type Untyped } from './commands.ts';
@@ -131,13 +132,12 @@ it('given templates, values and files of the chart, then the golden files are of
 });
 
 it('given the files of the chart, then its version is that of the programs, and no image is called latest', () => {
-  const { version } = JSON.parse(readFileSync(join(chart, '..', '..', 'package.json'), 'utf8')) as { version: string };
   expect(load(readFileSync(join(chart, 'Chart.yaml'), 'utf8'))).toMatchObject({
     apiVersion: 'v2',
     name: 'snapshot-controller',
     type: 'application',
     version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
-    appVersion: version,
+    appVersion: ownVersion(),
   });
   expect(readFileSync(join(chart, 'values.yaml'), 'utf8')).not.toMatch(/latest/);
 });

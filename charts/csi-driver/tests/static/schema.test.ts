@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
+import { ownVersion } from '../../../../images/src/facts.ts';
 import { chartsFolder } from '../../../testing/helm.ts';
 import { valuesFiles } from '../../../testing/matrix.ts';
 import { chart } from '../minimal.ts';
@@ -144,10 +145,7 @@ describe('Chart.yaml', () => {
   const meta = load(readFileSync(join(folder, 'Chart.yaml'), 'utf8')) as Values;
 
   it('given the product, then the chart has its version, and says which Kubernetes it needs', () => {
-    const product = JSON.parse(readFileSync(join(folder, '..', '..', 'package.json'), 'utf8')) as {
-      readonly version: string;
-    };
-    expect(meta).toMatchObject({ apiVersion: 'v2', name: chart, type: 'application', appVersion: product.version });
+    expect(meta).toMatchObject({ apiVersion: 'v2', name: chart, type: 'application', appVersion: ownVersion() });
     expect(meta['version']).toMatch(/^\d+\.\d+\.\d+$/);
     expect(meta['kubeVersion']).toMatch(/^>=1\.\d+\.0-0$/);
   });
