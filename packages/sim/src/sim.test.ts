@@ -13,6 +13,7 @@ import {
   type Pod,
 } from '@csi-sidecars/runtime';
 import { FakeClock, seededRandom } from '@csi-sidecars/runtime/testing';
+import { unmountMs } from './attach-detach/attachments.ts';
 import { paperDriver } from './node/driver.ts';
 import { startSim, type Sim } from './sim.ts';
 
@@ -48,7 +49,7 @@ function aPod(): Pod {
 }
 
 /** Acts like the external provisioner. */
-async function provision({ sim, clock }: Stage): Promise<void> {
+async function provision({ sim, clock }: Stage, volumeHandle = 'handle-1'): Promise<void> {
   const claim = await sim.client.get(persistentVolumeClaims, claimRef);
   const uid = claim.metadata?.uid ?? '';
   await sim.client.create(persistentVolumes, {
@@ -57,7 +58,7 @@ async function provision({ sim, clock }: Stage): Promise<void> {
       accessModes: ['ReadWriteOnce'],
       capacity: { storage: '2Gi' },
       claimRef: { ...claimRef, uid, kind: 'PersistentVolumeClaim', apiVersion: 'v1' },
-      csi: { driver, volumeHandle: 'handle-1' },
+      csi: { driver, volumeHandle },
       persistentVolumeReclaimPolicy: 'Delete',
       storageClassName: 'fast',
     },
@@ -182,6 +183,28 @@ describe('a simulated cluster', () => {
     expect(sim.server.objects.list(persistentVolumes)).toEqual([]);
     await sim.stop();
     expect([clock.pending, sim.server.openWatches()]).toEqual([0, 0]);
+  });
+
+  it('given an attachment whose volume was replaced by one with another handle, when pod and Node are gone for six minutes, then the attachment is deleted', async () => {
+    const stage = arrange();
+    const { sim, clock } = stage;
+    await using _ = sim;
+    await withClass(stage, 'WaitForFirstConsumer');
+    await sim.client.create(persistentVolumeClaims, aClaim());
+    await sim.client.create(pods, aPod());
+    await clock.advance(100);
+    await provision(stage);
+    await attachAll(stage);
+    sim.nodes.get('node-1')?.freeze();
+    const volumeRef = { name: 'pv-1' };
+    await sim.client.delete(persistentVolumes, volumeRef);
+    const merge = { type: 'merge', body: { metadata: { finalizers: null } } } as const;
+    await sim.client.patch({ resource: persistentVolumes, ref: volumeRef }, merge);
+    await provision(stage, 'handle-2');
+    await sim.client.delete(pods, podRef, { gracePeriodSeconds: 0 });
+    await sim.client.delete(nodes, { name: 'node-1' });
+    await clock.advance(unmountMs);
+    expect(sim.server.objects.list(volumeAttachments)).toEqual([]);
   });
 
   it('given the same seed, when the same sequence runs twice, then every request is the same', async () => {

@@ -108,20 +108,25 @@ export function createAttachDetach(deps: SimDeps): SimController {
   function isWanted({ volume, nodeName }: VolumeOnNode): boolean {
     const driver = drivers.lister.get(toObjectKey(undefined, volume.spec?.csi?.driver ?? ''));
     if (driver?.spec.attachRequired === false) return false;
-    const name = volume.metadata?.name;
     return podsOf(volume).some(
       (pod) =>
         nodeOf(pod) === nodeName &&
         !isTerminated(pod) &&
-        volumesOf(pod).some(({ metadata }) => metadata?.name === name),
+        volumesOf(pod).some((each) => uniqueVolumeName(each) === uniqueVolumeName(volume)),
     );
+  }
+
+  /** The cached volume, unless it has another handle by now: a restored backup can bring a volume of the same name. */
+  function currentOf(target: VolumeOnNode): VolumeOnNode {
+    const volume = volumes.lister.get(toObjectKey(undefined, target.volume.metadata?.name ?? '')) ?? target.volume;
+    return uniqueVolumeName(volume) === uniqueVolumeName(target.volume) ? { ...target, volume } : target;
   }
 
   async function reconcile(key: ObjectKey, signal: AbortSignal): Promise<Outcome> {
     const target = targets.get(key);
     if (target === undefined) return done;
-    const volume = volumes.lister.get(toObjectKey(undefined, target.volume.metadata?.name ?? '')) ?? target.volume;
-    const current: VolumeOnNode = { volume, nodeName: target.nodeName };
+    const current = currentOf(target);
+    const { volume } = current;
     const attachment = attachments.lister.get(key);
     const others = attachments.lister.byIndex('volume', volume.metadata?.name ?? '');
     const node = knownNodes.lister.get(toObjectKey(undefined, target.nodeName));
