@@ -35,10 +35,6 @@ function decideUnpublish(s: AttachState, attachment: VolumeAttachment): Action {
   if (isFailed(s.secrets)) return fail('D6', s, { attachment, message: s.secrets.failure.message });
   if (reference !== undefined && s.secrets === 'unasked') return { row: 'D6', kind: 'readSecrets', reference };
   if (s.knownNodeId.kind === 'error') return fail('D7', s, { attachment, message: s.knownNodeId.message });
-  if (isFailed(s.confirmed)) {
-    return fail('D8', s, { attachment, message: messages.notConfirmed(s.confirmed.failure).message });
-  }
-  if (!s.isConfirmed) return s.confirmed === 'done' ? conclude('D8', busy) : { row: 'D8', kind: 'confirm' };
   if (s.isBusy) return conclude('D8', busy);
   const secrets = s.secrets === 'unasked' ? undefined : s.secrets.value;
   const call = { volumeId: csi.volumeHandle, nodeId: s.knownNodeId.value, secrets, migrated };

@@ -39,7 +39,6 @@ function stateOf(attachment: VolumeAttachment | undefined, facts: Partial<Attach
   return {
     attachment,
     uid: attachment?.metadata?.uid,
-    isConfirmed: true,
     publication: undefined,
     isNeededByAnother: false,
     isForced: false,
@@ -265,27 +264,6 @@ describe('an attachment that is not being deleted', () => {
       attachment,
       state: { marked: failed },
       then: reports('A11', 'could not save VolumeAttachment: refused'),
-    },
-    {
-      id: '[attacher#A11]',
-      given: 'our finalizer and the node id of an earlier run',
-      attachment: marked,
-      state: { isConfirmed: false },
-      then: { row: 'A11', kind: 'confirm' },
-    },
-    {
-      id: '[attacher#A11]',
-      given: 'an attachment of an earlier run that could not be read',
-      attachment: marked,
-      state: { isConfirmed: false, confirmed: failed },
-      then: reports('A11', 'could not read VolumeAttachment: refused', marked),
-    },
-    {
-      id: '[attacher#A11]',
-      given: 'an attachment that is gone, in a cache that still shows it',
-      attachment: marked,
-      state: { isConfirmed: false, confirmed: 'done' },
-      then: concludes('A11', busy),
     },
     {
       id: '[attacher#A12]',
@@ -542,27 +520,6 @@ describe('an attachment that is being deleted', () => {
       given: 'an attachment that is ready to be unpublished',
       attachment,
       then: { row: 'D8', kind: 'unpublish', call: undo },
-    },
-    {
-      id: '[attacher#D8]',
-      given: 'an attachment of an earlier run',
-      attachment,
-      state: { isConfirmed: false },
-      then: { row: 'D8', kind: 'confirm' },
-    },
-    {
-      id: '[attacher#D8]',
-      given: 'an attachment of an earlier run that could not be read',
-      attachment,
-      state: { isConfirmed: false, confirmed: failed },
-      then: reportsDetach('D8', 'could not read VolumeAttachment: refused'),
-    },
-    {
-      id: '[attacher#D8]',
-      given: 'an attachment that is gone, in a cache that still shows it',
-      attachment,
-      state: { isConfirmed: false, confirmed: 'done' },
-      then: concludes('D8', busy),
     },
     {
       id: '[attacher#D8]',

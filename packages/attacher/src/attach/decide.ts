@@ -95,10 +95,6 @@ function decidePublish(s: AttachState, attachment: VolumeAttachment, context: De
   // knows no other id.
   if (s.marked !== 'unasked' && s.marked.value !== nodeId) return conclude('A11', atOnce);
   if (!isMarked && s.marked === 'unasked') return { row: 'A11', kind: 'mark', attachment, nodeId };
-  if (isFailed(s.confirmed)) {
-    return fail('A11', s, { attachment, failure: messages.notConfirmed(s.confirmed.failure) });
-  }
-  if (!s.isConfirmed) return s.confirmed === 'done' ? conclude('A11', busy) : { row: 'A11', kind: 'confirm' };
   if (s.isBusy) return conclude('A12', busy);
   const secrets = s.secrets === 'unasked' ? {} : { secrets: s.secrets.value };
   return { row: 'A13', kind: 'publish', attachment, migrated, request: { ...request, node_id: nodeId, ...secrets } };

@@ -39,9 +39,6 @@ async function prepared(prepare: (a: Fixture) => void, options: FixtureOptions =
   return a;
 }
 
-/** The cache of VolumeAttachments shows each change a minute late. */
-const lateWatch = refuse('watch volumeattachments', { kind: 'lag', ms: 60_000 }, 99);
-
 const failOnce = (a: Fixture, code: 'Internal' | 'ResourceExhausted' = 'Internal'): void => {
   const action = { kind: 'fail', code, message: 'no' } as const;
   a.driver.faults.add({ method: 'ControllerPublishVolume', times: 1, action });
@@ -469,14 +466,6 @@ describe('an attachment that disappears', () => {
     expect([a.writes(), a.calls()]).toEqual([['patch volumeattachments va1 404'], []]);
     await a.clock.advance(600_000);
     expect([a.writes(), a.calls()]).toEqual([['patch volumeattachments va1 404'], []]);
-  });
-
-  it('[attacher#52] given a cache of a new process that shows an attachment that is gone, then the volume is not published', async () => {
-    const earlier = anAttachment({ finalizers: [finalizer], annotations: { [annotations.nodeId]: 'id-of-node1' } });
-    const a = await anAttacher({ seed: [earlier, aVolume(), aCsiNode()], faults: [lateWatch] });
-    remove(a);
-    await a.clock.advance(600_000);
-    expect([a.calls(), a.writes()]).toEqual([[], []]);
   });
 
   it.each([

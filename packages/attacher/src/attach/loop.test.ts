@@ -3,7 +3,7 @@
 import { createController, csiNodes, type KubeObject, volumeAttachments } from '@csi-sidecars/runtime';
 import { driverInfoOf } from '@csi-sidecars/test-driver';
 import { createProcess, createTestCluster } from '@csi-sidecars/test-driver/testing';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   aCsiNode,
   anAttachment,
@@ -13,7 +13,6 @@ import {
   finalizer,
   someSettings,
 } from '../../testing/builders.ts';
-import { attachmentKey } from '../attachment.ts';
 import { createAttachmentRuns } from '../attachment-runs.ts';
 import { clusterRules } from '../rbac.ts';
 import { watchedBy } from '../watched.ts';
@@ -64,36 +63,6 @@ it('given a run that throws after it has noted its call, then the call does not 
   using watched = l.runs.watchCalls();
   expect(watched.has(attachment)).toBe(false);
   await l.stop();
-});
-
-describe('what the loop knows about an attachment that is gone', () => {
-  const [attachment, uid] = [anAttachment(attached), 'uid-of-va1'];
-  const key = attachmentKey(attachment);
-
-  it.each([
-    { given: 'it was read', read: uid, left: undefined },
-    { given: 'a later object of its name has been read already', read: 'later', left: 'later' },
-  ])('given that $given, then this UID is left: $left', async ({ read, left }) => {
-    const l = await aLoop(attachment);
-    l.memory.confirmed.set(key, read);
-    l.server.objects.remove(volumeAttachments, { name: 'va1' });
-    await l.settle();
-    expect(l.memory.confirmed.get(key)).toBe(left);
-    await l.stop();
-  });
-
-  it('given that its run read it after it was gone, then nothing is left when the run has ended', async () => {
-    const l = await aLoop(aVolume(), aCsiNode());
-    l.driver.faults.add({ method: 'ControllerPublishVolume', action: { kind: 'delay', ms: 1_000 } });
-    l.server.seed(anAttachment());
-    await l.settle();
-    l.server.objects.remove(volumeAttachments, { name: 'va1' });
-    await l.settle();
-    l.memory.confirmed.set(key, uid);
-    await l.clock.advance(1_000);
-    expect([l.calls().length > 0, l.memory.confirmed.has(key)]).toEqual([true, false]);
-    await l.stop();
-  });
 });
 
 it('given an attachment of another driver, or one that is gone and has no publication, then nothing is added to the queue', async () => {

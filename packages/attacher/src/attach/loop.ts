@@ -28,10 +28,7 @@ export function attachLoop(context: AttachContext, watched: Watched): Loop {
     subject: {
       watch: 'attachments',
       keyOf: attachmentKey,
-      forget: (key, attachment) => {
-        runs.forget(attachment);
-        if (memory.confirmed.get(key) === attachment.metadata?.uid) memory.confirmed.delete(key);
-      },
+      forget: (_key, attachment) => runs.forget(attachment),
     },
     wakes: {
       attachments: (change) => {
@@ -50,10 +47,7 @@ export function attachLoop(context: AttachContext, watched: Watched): Loop {
     observeAgain: (caches, key, { uid }) => observeAgain(context, caches, { key, uid }),
     decide: (state) => decide(state, context),
     perform: performers(context),
-    onEnd: ({ key, caches, concluded }) => {
-      runs.end(key, concluded?.conclusion.outcome);
-      if (caches.attachments.get(key) === undefined) memory.confirmed.delete(key);
-    },
+    onEnd: ({ key, concluded }) => runs.end(key, concluded?.conclusion.outcome),
     lanes: { preferred: 'attach', other: 'detach', classify: laneOf },
   });
 }

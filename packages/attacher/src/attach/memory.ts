@@ -33,11 +33,6 @@ export interface AttachMemory {
    * means that a user removed our finalizer by force.
    */
   readonly publications: Map<AttachmentKey, Publication>;
-  /**
-   * The UIDs of the attachments that the API server has shown to this process in an answer to a write or a read. The cache of a process
-   * that has just started may be behind: the attachment may be gone, and another one of its name may be attached by now.
-   */
-  readonly confirmed: Map<AttachmentKey, string | undefined>;
   /** Volume and node of each call in flight. CSI allows one call at a time for a volume and a node. */
   readonly calls: Set<string>;
   /** Requests in flight that add our finalizer, by the name of the PersistentVolume. Its attachments share the request. */
@@ -45,5 +40,5 @@ export interface AttachMemory {
 }
 
 export function createAttachMemory(): AttachMemory {
-  return { publications: new Map(), confirmed: new Map(), calls: new Set(), volumeFinalizers: new Map() };
+  return { publications: new Map(), calls: new Set(), volumeFinalizers: new Map() };
 }

@@ -15,10 +15,6 @@ export function notMarked(cause: Error): Error {
   return new Error(`could not save VolumeAttachment: ${cause.message}`, { cause }); // A11
 }
 
-export function notConfirmed(cause: Error): Error {
-  return new Error(`could not read VolumeAttachment: ${cause.message}`, { cause }); // A11, D8
-}
-
 export function notSaved(cause: Error): Error {
   return new Error(`failed to mark as attached: ${cause.message}`, { cause }); // A14
 }

@@ -20,15 +20,12 @@ const published: Publication = {
 interface Given {
   readonly attachments?: readonly VolumeAttachment[];
   readonly publication?: Publication;
-  /** The UID that was confirmed; null: none was. */
-  readonly confirmed?: string | null;
   readonly uid?: string | undefined;
 }
 
-function observed({ attachments = [anAttachment()], publication, confirmed = null, ...run }: Given) {
+function observed({ attachments = [anAttachment()], publication, ...run }: Given) {
   const memory = createAttachMemory();
   if (publication !== undefined) memory.publications.set(key, publication);
-  if (confirmed !== null) memory.confirmed.set(key, confirmed);
   const caches = {
     attachments: {
       get: (name: string) => attachments.find((each) => attachmentKey(each) === name),
@@ -39,18 +36,6 @@ function observed({ attachments = [anAttachment()], publication, confirmed = nul
   const context = { driver: { name: driverName }, finalizer, memory };
   return observeAgain(context as never, caches as never, { key, uid: 'uid' in run ? run.uid : own });
 }
-
-describe('whether the API server has shown the attachment to this process', () => {
-  it('given its UID was seen in an answer, then it has; given another or none, then it has not', () => {
-    expect(observed({ confirmed: own }).isConfirmed).toBe(true);
-    expect(observed({ confirmed: 'another' }).isConfirmed).toBe(false);
-    expect(observed({}).isConfirmed).toBe(false);
-  });
-
-  it('given an attachment that is gone, then nothing counts as shown', () => {
-    expect(observed({ attachments: [], uid: undefined }).isConfirmed).toBe(false);
-  });
-});
 
 describe('whether another attachment needs what this one published', () => {
   const isNeeded = (attachments: readonly VolumeAttachment[], publication: Publication = published): boolean =>

@@ -35,7 +35,6 @@ export function observeAgain(
     attachment,
     registeredNodeId: attachment === undefined ? noNode : registeredNodeId(nodes, attachment),
     knownNodeId: attachment === undefined ? noNode : knownNodeId(nodes, attachment),
-    isConfirmed: memory.confirmed.has(key) && memory.confirmed.get(key) === uid,
     publication,
     isNeededByAnother: publication !== undefined && hasOtherAttachment(attachments, publication, finalizer),
   };

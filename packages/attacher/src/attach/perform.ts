@@ -13,7 +13,7 @@ import {
 import * as messages from './messages.ts';
 import type { AttachContext, AttachLoop, AttachState, Learned } from './state.ts';
 import { publish, unpublish, unpublishOrphan } from './volume-calls.ts';
-import { confirm, mark, release, report, saveAttached, saveDetached } from './write-attachment.ts';
+import { mark, release, report, saveAttached, saveDetached } from './write-attachment.ts';
 
 export function performers(context: AttachContext): Performers<AttachLoop> {
   return {
@@ -24,7 +24,6 @@ export function performers(context: AttachContext): Performers<AttachLoop> {
       const written = await mark(context, step);
       return { marked: written === 'changed' || isFailed(written) ? written : { value: step.action.nodeId } };
     },
-    confirm: async (step) => ({ confirmed: await confirm(context, step) }),
     publish: (step) => publish(context, step),
     saveAttached: async (step) => ({ attachedSaved: await saveAttached(context, step) }),
     unpublish: (step) => unpublish(context, step),

@@ -54,8 +54,6 @@ export interface AttachState extends Observed, Related, Learned {}
 export interface Observed {
   /** Its newest known state, including own writes. Undefined if it is gone or belongs to another driver. */
   readonly attachment: VolumeAttachment | undefined;
-  /** The API server has shown this object to this process. The cache of a process that has just started may be behind. */
-  readonly isConfirmed: boolean;
   /** A publish call of this process after which the volume may be on the node, and which no object records yet. */
   readonly publication: Publication | undefined;
   /** Another attachment of the same volume to the same node exists and takes over the publication. */
@@ -82,8 +80,6 @@ export interface Learned {
   readonly secrets: Answer<Secrets>;
   /** Finalizer and this node id were written to the VolumeAttachment. `changed`: others had written it, and it was read again. */
   readonly marked: Answer<string> | 'changed';
-  /** The VolumeAttachment was read from the API server. */
-  readonly confirmed: Attempt;
   readonly published: Answer<PublishContext>;
   /** The volume of a publication without an attachment was unpublished. */
   readonly orphanUnpublished: Attempt;
@@ -105,7 +101,6 @@ export const nothingLearned: Learned = {
   volumeFinalizer: 'untried',
   secrets: 'unasked',
   marked: 'unasked',
-  confirmed: 'untried',
   published: 'unasked',
   orphanUnpublished: 'untried',
   attachedSaved: 'untried',
@@ -121,7 +116,6 @@ export type Action = { readonly row: string } & (
   | { readonly kind: 'addVolumeFinalizer'; readonly volume: PersistentVolume }
   | { readonly kind: 'readSecrets'; readonly reference: SecretReference }
   | { readonly kind: 'mark'; readonly attachment: VolumeAttachment; readonly nodeId: string }
-  | { readonly kind: 'confirm' }
   | {
       readonly kind: 'publish';
       readonly attachment: VolumeAttachment;

@@ -12,7 +12,6 @@ import {
   changeObject,
   type ChangeObjectDeps,
   changeObjectOnce,
-  findObject,
   gettingByList,
   isFailed,
   type LoopPorts,
@@ -75,19 +74,6 @@ export function release(context: AttachContext, step: Step<AttachLoop, 'release'
 export function saveDetached(context: AttachContext, step: Step<AttachLoop, 'saveDetached'>): Promise<Attempt> {
   const status = { attached: false, attachmentMetadata: null, detachError: null };
   return writeStatus(context, step, { attachment: step.action.attachment, status });
-}
-
-/** Reads the attachment. If another one has its name, that one is left to the next run. */
-export async function confirm(
-  { memory }: AttachContext,
-  { client, caches, key, signal }: Pick<Step<AttachLoop>, 'client' | 'caches' | 'key' | 'signal'>,
-): Promise<Attempt> {
-  return attempt(async () => {
-    const found = await findObject({ client, signal }, volumeAttachments, { name: key });
-    if (found === undefined) return;
-    caches.attachments.remember(found);
-    memory.confirmed.set(key, found.metadata?.uid);
-  });
 }
 
 /**
@@ -168,7 +154,6 @@ function write(
       ),
     );
     if (stored === undefined) return;
-    memory.confirmed.set(key, stored.metadata?.uid);
     // Our finalizer on the object records from now on that the volume may be on the node.
     const isIt = stored.metadata?.uid === attachment.metadata?.uid;
     if (isIt && finalizersOf(stored).includes(finalizer)) memory.publications.delete(key);

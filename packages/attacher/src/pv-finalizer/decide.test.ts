@@ -11,8 +11,6 @@ const removed = 'done' as const;
 const observed = {
   volume: deleting,
   isAttached: false,
-  isConfirmed: true,
-  confirmed: 'untried',
   removed: 'untried',
 } as const;
 
@@ -40,24 +38,6 @@ it.each<{ id: string; because: string; given: Partial<ReleaseState>; then: Actio
     because: 'a volume being deleted without attachments',
     given: {},
     then: { row: 'F3', kind: 'removeFinalizer', volume: deleting },
-  },
-  {
-    id: '[attacher#F3]',
-    because: 'a volume being deleted without attachments in a cache that may be behind',
-    given: { isConfirmed: false },
-    then: { row: 'F3', kind: 'readAttachments' },
-  },
-  {
-    id: '[attacher#F2]',
-    because: 'an attachment that the cache had not shown',
-    given: { confirmed: 'done', isAttached: true },
-    then: { row: 'F2', kind: 'conclude', outcome: done },
-  },
-  {
-    id: '[attacher#F3]',
-    because: 'attachments that could not be read',
-    given: { isConfirmed: false, confirmed: { failure } },
-    then: { row: 'F3', kind: 'conclude', outcome: retry(failure) },
   },
   {
     id: '[attacher#F4]',

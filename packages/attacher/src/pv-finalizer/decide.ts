@@ -5,13 +5,12 @@ import { isReleasable } from './releasable.ts';
 import type { Action, ReleaseState } from './state.ts';
 
 export function decide(s: ReleaseState, driverName: string): Action {
-  const { volume, isAttached, isConfirmed, confirmed, removed } = s;
+  const { volume, isAttached, removed } = s;
   if (removed === 'done') return conclude('F4', done);
   if (isFailed(removed)) return conclude('F4', retry(removed.failure));
   if (volume === undefined || !isReleasable(volume, driverName)) return conclude('F1', done);
   if (isAttached) return conclude('F2', done);
-  if (isFailed(confirmed)) return conclude('F3', retry(confirmed.failure));
-  return isConfirmed ? { row: 'F3', kind: 'removeFinalizer', volume } : { row: 'F3', kind: 'readAttachments' };
+  return { row: 'F3', kind: 'removeFinalizer', volume };
 }
 
 const conclude = (row: string, outcome: Outcome): Conclusion => ({ row, kind: 'conclude', outcome });

@@ -5,9 +5,9 @@ import { finalizerOf } from '../names.ts';
 import type { AttacherSettings } from '../settings.ts';
 import { queueNames, type Watched } from '../watched.ts';
 import { decide } from './decide.ts';
-import { isAttached, readAttachments, removeOurFinalizer } from './perform.ts';
+import { isAttached, removeOurFinalizer } from './perform.ts';
 import { isReleasable } from './releasable.ts';
-import type { PvFinalizerLoop, ReleaseMemory } from './state.ts';
+import type { PvFinalizerLoop } from './state.ts';
 
 export interface PvFinalizerContext {
   readonly driverName: string;
@@ -20,7 +20,6 @@ export function pvFinalizerLoop(
   { volumes, attachments }: Pick<Watched, 'volumes' | 'attachments'>,
 ): Loop {
   const finalizer = finalizerOf(driverName);
-  const memory: ReleaseMemory = { reading: undefined, isConfirmed: false };
   return defineLoop<PvFinalizerLoop>({
     name: queueNames.volumes,
     settings,
@@ -39,13 +38,10 @@ export function pvFinalizerLoop(
     observe: (caches, key) => ({
       volume: caches.volumes.get(key),
       isAttached: isAttached(caches.attachments, key),
-      isConfirmed: memory.isConfirmed,
-      confirmed: 'untried',
       removed: 'untried',
     }),
     decide: (state) => decide(state, driverName),
     perform: {
-      readAttachments: (step) => readAttachments(memory, step),
       removeFinalizer: (step) => removeOurFinalizer(finalizer, step),
     },
   });

@@ -8,47 +8,13 @@ import {
   removeFinalizer,
   type Step,
   type VolumeAttachment,
-  volumeAttachments,
 } from '@csi-sidecars/runtime';
 import { ignoreGone } from '../ignore-gone.ts';
 import * as messages from './messages.ts';
-import type { PvFinalizerLoop, ReleaseMemory, ReleaseState } from './state.ts';
+import type { PvFinalizerLoop, ReleaseState } from './state.ts';
 
 export function isAttached(attachments: Pick<Cache<VolumeAttachment>, 'byIndex'>, volumeKey: ObjectKey): boolean {
   return attachments.byIndex('volume', volumeKey).length > 0;
-}
-
-/** Upstream's page size. */
-const pageSize = 500;
-
-/**
- * Once in the life of a process. A server without streaming lists may fill a cache with what was true some time ago: without an attachment
- * that an earlier process has attached since, whose detach needs the volume.
- */
-export async function readAttachments(
-  memory: ReleaseMemory,
-  { client, caches, key, signal }: Step<PvFinalizerLoop, 'readAttachments'>,
-): Promise<Partial<ReleaseState>> {
-  const read = async (): Promise<void> => {
-    let next: string | undefined;
-    do {
-      const page = await client.list(
-        volumeAttachments,
-        { limit: pageSize, ...(next !== undefined && { continue: next }) },
-        { signal },
-      );
-      for (const attachment of page.items) caches.attachments.remember(attachment);
-      next = page.continue;
-    } while (next !== undefined);
-    memory.isConfirmed = true;
-  };
-  memory.reading ??= read().finally(() => {
-    memory.reading = undefined;
-  });
-  const { reading } = memory;
-  const confirmed = await attempt(() => reading);
-  const { isConfirmed } = memory;
-  return { confirmed, isConfirmed, isAttached: isAttached(caches.attachments, key) };
 }
 
 /** Removes our finalizer and no other. An object that is gone is not an error: there is nothing left to update. */

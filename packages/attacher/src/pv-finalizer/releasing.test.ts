@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The running loop: which changes in the watches lead to which requests. */
 import { type KubeObject, type PersistentVolume, persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
-import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { anAttacher, type Fixture, forbidden } from '../../testing/attacher-fixture.ts';
 import { anAttachment, attached, aVolume, finalizer } from '../../testing/builders.ts';
@@ -292,57 +291,6 @@ describe('the finalizer of a PersistentVolume', () => {
   it('given a driver that cannot attach, when a volume is being deleted, then its finalizer is not removed', async () => {
     const p = await anAttacher({ controller: [], seed: [deleting] });
     expect(p.writes()).toEqual([]);
-    await p.stop();
-  });
-});
-
-describe('a cache of VolumeAttachments that is behind when the process starts', () => {
-  const stale: FaultRule = {
-    when: ({ verb, resource }) => verb === 'watch' && resource === 'volumeattachments',
-    fault: { kind: 'lag', ms: 20_000 },
-    times: 9,
-  };
-  const lists = (p: Fixture): readonly unknown[] =>
-    p.server.requests.filter(({ verb, resource }) => verb === 'list' && resource === 'volumeattachments');
-
-  it('[attacher#104] given an attachment that it does not show, then the volume keeps our finalizer until that attachment is gone', async () => {
-    const p = await anAttacher({ seed: [aVolume()], faults: [stale] });
-    await p.clock.advance(300_000);
-    p.server.seed(attachedVolume);
-    await changeVolume(p, { deletionTimestamp });
-    expect([p.writes(), p.volume()?.metadata?.finalizers]).toEqual([[], [finalizer]]);
-    await p.clock.advance(130_000);
-    await deleteAttachment(p);
-    await p.clock.advance(130_000);
-    expect([p.writes(), p.volume()]).toEqual([[released], undefined]);
-    await p.stop();
-  });
-
-  it('[attacher#F3] given several volumes are released, then the VolumeAttachments are read once, in pages', async () => {
-    const others = Array.from({ length: 501 }, (_, index) =>
-      anAttachment({ name: `a${index}`, attacher: 'other', source: { persistentVolumeName: 'pv9' } }),
-    );
-    const p = await anAttacher({ seed: [...others, aVolume(), aVolume({ name: 'pv2' }), aVolume({ name: 'pv3' })] });
-    const before = lists(p).length;
-    for (const name of ['pv1', 'pv2']) p.server.objects.delete(persistentVolumes, { name });
-    await p.settle();
-    p.server.objects.delete(persistentVolumes, { name: 'pv3' });
-    await p.settle();
-    expect([p.writes(), lists(p).length - before]).toEqual([
-      ['patch persistentvolumes pv1 200', 'patch persistentvolumes pv2 200', 'patch persistentvolumes pv3 200'],
-      2,
-    ]);
-    await p.stop();
-  });
-
-  it('[attacher#F3] given the VolumeAttachments cannot be read, then nothing is released, and the release is retried with the backoff', async () => {
-    const p = await anAttacher({ seed: [aVolume()] });
-    p.fault('list volumeattachments', forbidden);
-    p.server.objects.delete(persistentVolumes, { name: 'pv1' });
-    await p.settle();
-    expect(p.writes()).toEqual([]);
-    await p.clock.advance(1_150);
-    expect([p.writes(), p.volume()]).toEqual([[released], undefined]);
     await p.stop();
   });
 });

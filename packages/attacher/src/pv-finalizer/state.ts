@@ -30,20 +30,9 @@ export interface ReleaseState {
   readonly volume: PersistentVolume | undefined;
   /** A VolumeAttachment of any attacher, in any state, names the volume. */
   readonly isAttached: boolean;
-  /** This process has read the VolumeAttachments from the API server since it has filled its caches, which may have been behind then. */
-  readonly isConfirmed: boolean;
-  readonly confirmed: Attempt;
   readonly removed: Attempt;
 }
 
-/** What all runs of the loop share. */
-export interface ReleaseMemory {
-  /** Undefined: not begun, or failed. Volumes that are released at the same time share it. */
-  reading: Promise<void> | undefined;
-  isConfirmed: boolean;
-}
-
 export type Action =
-  | { readonly row: string; readonly kind: 'readAttachments' }
   | { readonly row: string; readonly kind: 'removeFinalizer'; readonly volume: PersistentVolume }
   | Conclusion;

@@ -163,6 +163,12 @@ describe('which class', () => {
       then: concludes('M6', done, { type: 'Normal', reason: 'VolumeModifyCanceled', message: 'Cancelled modify.' }),
     },
     {
+      id: '[resizer#M6, 215]',
+      given: 'a cancel that another modification came before',
+      state: { claim: recorded('InProgress', 'silver', { wantedClass: '' }), targetClass: gold, cancelled: 'done' },
+      then: concludes('M6', requeueAfter(50)),
+    },
+    {
       id: '[resizer#M6]',
       given: 'a condition that could not be removed',
       state: { claim: recorded('Pending', '', { wantedClass: '' }), cancelled: failed },
@@ -177,26 +183,14 @@ describe('which class', () => {
     {
       id: '[resizer#M8, 152]',
       given: 'an open modification, and another wanted class',
-      state: { claim: recorded('InProgress', 'silver'), targetClass: silver, turn: 'taken', confirmed: 'done' },
+      state: { claim: recorded('InProgress', 'silver'), targetClass: silver, turn: 'taken' },
       then: { row: 'M8', kind: 'resume', target: silver },
     },
     {
       id: '[resizer#M8]',
       given: 'an open modification, however it was recorded',
       state: { claim: inProgress, turn: 'taken' },
-      then: { row: 'M8', kind: 'confirm', claim: inProgress },
-    },
-    {
-      id: '[resizer#M8]',
-      given: 'one that is confirmed',
-      state: { claim: inProgress, turn: 'taken', confirmed: 'done' },
       then: { row: 'M8', kind: 'resume', target: gold },
-    },
-    {
-      id: '[resizer#M8]',
-      given: 'one that could not be confirmed',
-      state: { claim: inProgress, turn: 'taken', confirmed: failed },
-      then: silently('M8'),
     },
     {
       id: '[resizer#M8, 149]',
@@ -206,7 +200,6 @@ describe('which class', () => {
         targetClass: silver,
         turn: 'taken',
         entry: settled,
-        confirmed: 'done',
       },
       then: { row: 'M8', kind: 'resume', target: silver },
     },

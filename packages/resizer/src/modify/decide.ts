@@ -55,6 +55,8 @@ function decideTarget(s: ModifyState, pair: Pair, context: DecideContext): Actio
   if (recorded === undefined && wanted === currentClassOf(claim)) return conclude('M5', done);
   const isInProgress = recorded?.status === 'InProgress';
   if (wanted === '' && !isInProgress) return cancel(s, claim);
+  // Somebody has begun a modification since this run began, and the class of that one is not known yet.
+  if (s.cancelled === 'done') return conclude('M6', requeueAfter(afterConflictMs));
   if (isInProgress && (s.entry === undefined || wanted === '')) return resume(s, pair);
   return begin(s, pair, context);
 }
@@ -79,8 +81,6 @@ function resume(s: ModifyState, { claim, volume }: Pair): Action {
   }
   const waits = waitForTurn(s, volume);
   if (waits !== undefined) return waits;
-  if (isFailed(s.confirmed)) return failSilently('M8', s.confirmed.failure);
-  if (s.confirmed === 'untried') return { row: 'M8', kind: 'confirm', claim };
   return { row: 'M8', kind: 'resume', target: targetClass };
 }
 

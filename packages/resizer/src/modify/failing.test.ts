@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Modifications that fail: when the driver is asked again, for which class, and what the claim shows. */
-import { persistentVolumeClaims, volumeAttributesClasses } from '@csi-sidecars/runtime';
+import { volumeAttributesClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aCondition, aVolume, type ClaimOptions } from '../../testing/builders.ts';
 import { aResizer, conflict, type Fixture, type FixtureOptions, forbidden } from '../../testing/resizer-fixture.ts';
-import type { Claim } from '../claim.ts';
 
 const method = 'ControllerModifyVolume';
 const marked = 'patch persistentvolumeclaims/status team/data 200';
@@ -152,12 +151,12 @@ describe('an open outcome', () => {
     await r.stop();
   });
 
-  it('[resizer#M8] given an open modification, then each retry reads the claim first', async () => {
+  it('[resizer#M8] given an open modification, then its retries read nothing', async () => {
     const r = await given((it) => it.failCalls('Aborted', { method, times: 3 }));
     await r.clock.advance(10_000);
     expect([asked(r), r.server.requests.filter(({ verb }) => verb === 'get').map(({ resource }) => resource)]).toEqual([
       ['gold', 'gold', 'gold', 'gold'],
-      ['persistentvolumeclaims', 'persistentvolumeclaims', 'persistentvolumeclaims'],
+      [],
     ]);
     await r.stop();
   });
@@ -168,59 +167,6 @@ describe('an open outcome', () => {
     await r.clock.advance(second);
     expect(asked(r)).toEqual(['silver', 'gold']);
     await r.stop();
-  });
-
-  describe('given a restart, and a cache that still shows a modification in progress', () => {
-    /** What others did meanwhile shows when the claim is read. */
-    const after = (change: (r: Fixture) => void): Promise<Fixture> =>
-      given(
-        (it) => {
-          let isDone = false;
-          const when = ({ verb, resource }: { readonly verb: string; readonly resource: string }): boolean => {
-            if (isDone || verb !== 'get' || resource !== 'persistentvolumeclaims') return false;
-            isDone = true;
-            change(it);
-            return false;
-          };
-          it.faults.push({ when, fault: forbidden });
-        },
-        recorded('InProgress', 'gold'),
-      );
-    const finished = ({ status, ...claim }: Claim): Claim => {
-      const { modifyVolumeStatus: _, ...left } = status ?? {};
-      return { ...claim, status: { ...left, currentVolumeAttributesClassName: 'gold' } };
-    };
-
-    it('[resizer#M8, 152] when an earlier process has finished it, then the class is not requested again', async () => {
-      const r = await after((it) => it.changeClaim(finished));
-      expect(r.server.requests.filter(({ verb }) => verb === 'get').length).toBe(1);
-      expect([asked(r), r.writes(), r.events]).toEqual([[], [], []]);
-      await r.stop();
-    });
-
-    it('[resizer#M8, 152] when an earlier process has begun another one since, then that one goes on', async () => {
-      const r = await after((it) =>
-        it.changeClaim(({ metadata = {} }) => ({ ...recorded('InProgress', 'silver'), metadata })),
-      );
-      expect(asked(r)[0]).toBe('silver');
-      await r.stop();
-    });
-
-    it('[resizer#M8, 1] when the claim is gone, then nothing is requested', async () => {
-      const r = await after((it) =>
-        it.server.objects.remove(persistentVolumeClaims, { namespace: 'team', name: 'data' }),
-      );
-      expect([asked(r), r.writes()]).toEqual([[], []]);
-      await r.stop();
-    });
-
-    it('[resizer#M8] when the claim cannot be read, then it is tried again, and nothing is requested before', async () => {
-      const r = await given((it) => it.fault('get persistentvolumeclaims', forbidden), recorded('InProgress', 'gold'));
-      expect(asked(r)).toEqual([]);
-      await r.clock.advance(second);
-      expect(asked(r)).toEqual(['gold']);
-      await r.stop();
-    });
   });
 
   it('[resizer#159] given somebody changes the status, then the wanted class is requested', async () => {

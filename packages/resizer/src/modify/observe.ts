@@ -21,7 +21,7 @@ export function observe(
 }
 
 /** The class that the user wants, and that of the modification that is recorded as begun. */
-export function classesOf(
+function classesOf(
   claim: Claim | undefined,
   classes: Pick<Cache<VolumeAttributesClass>, 'get'>,
 ): Pick<ModifyState, 'wantedClass' | 'targetClass'> {

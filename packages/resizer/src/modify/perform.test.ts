@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The steps of a modification alone: what a call carries, what is known about it afterwards, and what a stop at once aborts. */
 import type { Code } from '@csi-sidecars/csi';
-import { ApiError, type VolumeAttributesClass } from '@csi-sidecars/runtime';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { aClaim, aClass, aVolume, csiFailure } from '../../testing/builders.ts';
 import { failedAtStop, stepAlone, type StepAloneOptions } from '../../testing/step-alone.ts';
 import type { ModifyEntry } from './memory.ts';
@@ -53,54 +52,11 @@ it.each<{ readonly entry: ModifyEntry }>([{ entry: settled }, { entry: { kind: '
   },
 );
 
-describe('given a claim that an earlier process has written, when it is read', () => {
-  const claim = aClaim({
-    wantedClass: 'silver',
-    modifyStatus: { status: 'InProgress', targetVolumeAttributesClassName: 'gold' },
-  });
-  const classes = { get: (name: string): VolumeAttributesClass => aClass(name) };
-
-  async function confirmed(get: NonNullable<StepAloneOptions['get']>) {
-    const { step, context } = stepAlone<ModifyEntry>({ get });
-    const remembered: unknown[] = [];
-    const claims = { remember: (found: unknown) => void remembered.push(found), doubt: () => undefined };
-    const action = { row: 'M8', kind: 'confirm', claim } as const;
-    const learned = await performers(context).confirm({ ...step, action, caches: { claims, classes } } as never);
-    return { learned, remembered };
-  }
-
-  it('then the run goes on with the claim as it is now, and with its classes', async () => {
-    const asked: unknown[] = [];
-    const { learned, remembered } = await confirmed((...all) => {
-      asked.push(all[1]);
-      return Promise.resolve(claim);
-    });
-    const known = { confirmed: 'done', claim, wantedClass: aClass('silver'), targetClass: aClass('gold') };
-    expect([asked, learned, remembered]).toEqual([[{ namespace: 'team', name: 'data' }], known, [claim]]);
-  });
-
-  it('and is gone, or another one of its name, then the run has no claim, and nothing is remembered', async () => {
-    const notFound = new ApiError({ status: 404, reason: 'NotFound', message: 'not found' });
-    for (const get of [() => Promise.reject(notFound), () => Promise.resolve(aClaim({ uid: 'next' }))]) {
-      expect(await confirmed(get)).toEqual({ learned: { confirmed: 'done', claim: undefined }, remembered: [] });
-    }
-  });
-
-  it('and the read fails, then the run knows the failure only', async () => {
-    const failure = new ApiError({ status: 403, reason: 'Forbidden', message: 'no' });
-    expect(await confirmed(() => Promise.reject(failure))).toEqual({
-      learned: { confirmed: { failure } },
-      remembered: [],
-    });
-  });
-});
-
 const claim = aClaim();
 const stopped = [{ failure: expect.objectContaining({ message: expect.stringMatching(/\bstop at once$/) }) }];
 
 it.each<Exclude<Action, { readonly kind: 'conclude' }>>([
   { row: 'M6', kind: 'cancel', claim },
-  { row: 'M8', kind: 'confirm', claim },
   { row: 'M9', kind: 'savePending', claim },
   { row: 'M12', kind: 'mark', claim, target: aClass() },
   { row: 'M15', kind: 'readSecret', reference: { namespace: 'team', name: 'login' } },

@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What each action of the modification loop does. No decisions: those are in `decide`. */
-import {
-  ask,
-  attempt,
-  ignoreNotFound,
-  isFailed,
-  type PersistentVolume,
-  type Performers,
-  persistentVolumeClaims,
-  type Step,
-} from '@csi-sidecars/runtime';
+import { attempt, isFailed, type PersistentVolume, type Performers, type Step } from '@csi-sidecars/runtime';
 import { outcomeOfModification } from '../call-outcome.ts';
 import { currentClassOf } from '../claim.ts';
 import { readCallSecret } from '../secret.ts';
 import { changeVolume } from '../write-volume.ts';
 import * as messages from './messages.ts';
-import { classesOf } from './observe.ts';
 import type { ModifyContext, ModifyLoop, ModifyState } from './state.ts';
 import { cancel, mark, saveFailure, saveForeign, savePending, saveResult } from './write-claim-status.ts';
 
@@ -27,7 +17,6 @@ export function performers(context: ModifyContext): Performers<ModifyLoop> {
     saveForeign: (step) => saveForeign(context, step),
     cancel: (step) => cancel(context, step),
     mark: (step) => mark(context, step),
-    confirm,
     resume: ({ action }) => ({ modifiesTo: action.target }),
     announce: ({ action: { claim, target } }) => {
       events.record(claim, messages.modifying(claim.metadata?.name ?? '', target.metadata?.name ?? ''));
@@ -41,23 +30,6 @@ export function performers(context: ModifyContext): Performers<ModifyLoop> {
     saveResult: (step) => saveResult(context, step),
     saveFailure: (step) => saveFailure(context, step),
   };
-}
-
-async function confirm({
-  client,
-  caches: { claims, classes },
-  action: { claim },
-  signal,
-}: Step<ModifyLoop, 'confirm'>): Promise<Partial<ModifyState>> {
-  const { namespace, name = '', uid } = claim.metadata ?? {};
-  const read = await ask(() =>
-    client.get(persistentVolumeClaims, { namespace, name }, { signal }).catch(ignoreNotFound),
-  );
-  if (isFailed(read)) return { confirmed: read };
-  const found = read.value;
-  if (found === undefined || found.metadata?.uid !== uid) return { confirmed: 'done', claim: undefined };
-  claims.remember(found);
-  return { confirmed: 'done', claim: found, ...classesOf(found, classes) };
 }
 
 /**

@@ -72,8 +72,6 @@ export interface Observed {
 
 export interface Learned {
   readonly turn: 'unasked' | 'taken' | 'busy';
-  /** The claim was read from the API server. */
-  readonly confirmed: Attempt;
   /** The class that this run asks for, once that is decided and recorded. */
   readonly modifiesTo: VolumeAttributesClass | undefined;
   readonly marked: Attempt | 'conflict';
@@ -90,7 +88,6 @@ export interface Learned {
 
 export const nothingLearned: Learned = {
   turn: 'unasked',
-  confirmed: 'untried',
   modifiesTo: undefined,
   marked: 'untried',
   noCallSaved: 'untried',
@@ -112,8 +109,6 @@ export type Action = { readonly row: string } &
     | { readonly kind: 'saveForeign'; readonly claim: Claim; readonly target: VolumeAttributesClass }
     | { readonly kind: 'cancel'; readonly claim: Claim }
     | { readonly kind: 'mark'; readonly claim: Claim; readonly target: VolumeAttributesClass }
-    /** Another process may have finished what is recorded, and the cache may be behind. */
-    | { readonly kind: 'confirm'; readonly claim: Claim }
     /** The recorded modification goes on, so there is nothing to write. */
     | { readonly kind: 'resume'; readonly target: VolumeAttributesClass }
     | { readonly kind: 'announce'; readonly claim: Claim; readonly target: VolumeAttributesClass }

@@ -4,30 +4,6 @@ import type { Bug } from './bug.ts';
 
 export const attacher: readonly Bug[] = [
   {
-    name: 'attacher-publishes-unconfirmed',
-    history: 'ff96b3dd',
-    effect: 'A process that has just started publishes for an attachment that is gone.',
-    edits: [
-      {
-        file: 'packages/attacher/src/attach/observe.ts',
-        find: 'isConfirmed: memory.confirmed.has(key) && memory.confirmed.get(key) === uid,',
-        replace: 'isConfirmed: true,',
-      },
-    ],
-  },
-  {
-    name: 'attacher-releases-attached-volume',
-    history: '14b6ad93',
-    effect: 'A process that has just started takes the finalizer off a PersistentVolume that is attached.',
-    edits: [
-      {
-        file: 'packages/attacher/src/pv-finalizer/loop.ts',
-        find: 'isConfirmed: memory.isConfirmed,',
-        replace: 'isConfirmed: true,',
-      },
-    ],
-  },
-  {
     name: 'attacher-writes-error-over-success',
     history: 'b79a1e30',
     effect: 'An error is written onto an attachment that another process, or a write without an answer, has attached.',

@@ -56,19 +56,6 @@ export const resizer: readonly Bug[] = [
     ],
   },
   {
-    name: 'resizer-repeats-old-modification',
-    history: 'b2282f52',
-    effect:
-      'A process that has just started asks for the class of a modification that has ended, and the volume falls back to it.',
-    edits: [
-      {
-        file: 'packages/resizer/src/modify/decide.ts',
-        find: "  if (s.confirmed === 'untried') return { row: 'M8', kind: 'confirm', claim };\n",
-        replace: '',
-      },
-    ],
-  },
-  {
     name: 'resizer-shrinks-persistent-volume',
     history: '4a8a79c6',
     effect: 'The size in the PersistentVolume falls back to what an older call answered.',
