@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The next action for a claim. Pure. First match wins:
+ * The next action for a claim, also for one that is being deleted, which a pod may still use. Pure. First match wins:
  *
  * | claim | condition | action |
  * |---|---|---|
  * | bound | names no volume, or one that is gone | mark as lost: ClaimLost |
  * | bound | its volume is reserved for another claim | mark as lost: ClaimMisbound |
  * | bound | else | bind: repeats writes that may be missing |
- * | being deleted | | none |
  * | names a volume | it exists and is free or reserved for the claim | bind |
  * | names a volume | else | none: waits for it |
  * | names none | a volume matches | bind |
@@ -41,7 +40,6 @@ export function decideClaim(state: ClaimState): ClaimAction {
   const { claim, named, match, storageClass } = state;
   const annotations = claim.metadata?.annotations ?? {};
   if (annotations[bindCompleted] !== undefined) return decideBoundClaim(state);
-  if (claim.metadata?.deletionTimestamp !== undefined) return none;
   if ((claim.spec?.volumeName ?? '') !== '') {
     if (named === undefined) return none;
     const free = named.spec?.claimRef === undefined || isReservedFor(named, claim);

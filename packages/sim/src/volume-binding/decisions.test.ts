@@ -37,7 +37,7 @@ describe('a claim', () => {
     { given: 'bound, its volume gone', state: { claim: bound }, then: 'lose' },
     { given: 'bound to the volume of another', state: { claim: bound, named: others }, then: 'lose' },
     { given: 'bound, perhaps unfinished', state: { claim: bound, named: mine }, then: 'bind' },
-    { given: 'being deleted', state: { claim: deleted, storageClass: aClass('Immediate') }, then: 'none' },
+    { given: 'being deleted, with a match', state: { claim: deleted, match: mine }, then: 'bind' },
     { given: 'naming a free volume', state: { claim: aClaim({ volumeName: 'pv' }), named: aVolume() }, then: 'bind' },
     {
       given: 'naming the volume of another claim',
