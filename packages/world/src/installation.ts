@@ -116,8 +116,10 @@ export function startInstallation(deps: InstallationDeps): Installation {
     const { pod, names, onNode, actor } = it;
     return startContainer(pod, {
       process: schedule.process,
-      host: (process) =>
-        hostOf({
+      host: (process) => {
+        // Of one that has a driver, its channel reports it.
+        if (names.includes('snapshot-controller')) process.onDeath(() => actor.checks.afterDeath(process.name));
+        return hostOf({
           process,
           args: [
             ...argsOf(names, shape, onNode),
@@ -130,7 +132,8 @@ export function startInstallation(deps: InstallationDeps): Installation {
           transport: watchedTransport(process, it),
           connect: () => connect(actor, process, onNode),
           onLogLine: shape.logs ? (line) => lookForSecrets(line, actor.checks.breach) : () => undefined,
-        }),
+        });
+      },
       run: runOf(names),
       note: (text) => timeLine.note(pod, text),
       onDefect: (text) => void defects.push(text),

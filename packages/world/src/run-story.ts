@@ -161,8 +161,8 @@ function deleteRetained(world: World): void {
   });
   if (world.sim.server.objects.list(volumeSnapshots).length > 0) return;
   // Damage may take a snapshot without its content, which an administrator then deletes whatever its policy is.
-  const isMeant = ({ spec }: VolumeSnapshotContent): boolean =>
-    world.story.shape.damage || spec?.deletionPolicy === 'Retain';
+  const isMeant = ({ metadata, spec }: VolumeSnapshotContent): boolean =>
+    world.story.shape.damage || spec?.deletionPolicy === 'Retain' || isBornLate(world, metadata?.uid);
   deleteAll(world, volumeSnapshotContents, isMeant);
 }
 
@@ -221,15 +221,22 @@ function labelContents({ sim, client, story }: World): void {
   }
 }
 
+function isBornLate({ drivers }: World, uid = ''): boolean {
+  return drivers.some(({ checks }) => checks.bornLate.has(uid));
+}
+
 /**
  * An administrator does what the event of a content says that is deleted after its snapshot or group, and has lost its mark: to a writer with
- * an old copy, or to damage. Without those no content may come to that.
+ * an old copy, or to damage; or one that was made after its snapshot. Without those no content may come to that.
  */
-function annotateContents({ sim, client, record, story }: World): void {
+function annotateContents(world: World): void {
+  const { sim, client, record, story } = world;
   const { objects } = sim.server;
   for (const resource of contentKinds) {
     for (const { metadata } of objects.list(resource)) {
-      if (!story.shape.damage && !record.overwritten.has(metadata?.uid ?? '')) continue;
+      const mayCome =
+        story.shape.damage || record.overwritten.has(metadata?.uid ?? '') || isBornLate(world, metadata?.uid);
+      if (!mayCome) continue;
       const said = objects.list(events).find(({ involvedObject, reason }) => {
         return involvedObject.uid === metadata?.uid && reason === 'ContentDeletePending';
       });

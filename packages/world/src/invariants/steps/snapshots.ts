@@ -9,17 +9,21 @@ import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import {
   snapshotAnnotations,
   snapshotFinalizers,
+  type VolumeGroupSnapshotContent,
   volumeGroupSnapshotContents,
+  volumeGroupSnapshots,
   type VolumeSnapshotContent,
   volumeSnapshotContents,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
 import { type Check, type Findings, open, ownContents, type Stage } from './stage.ts';
 
+/** How long after its arrival a request has had its effect. */
+const sameMomentMs = 100;
 const cuts: ReadonlySet<string> = new Set(['CreateSnapshot', 'CreateVolumeGroupSnapshot']);
 
-export function snapshotChecks(stage: Stage, { breach, retained, denied }: Findings): Check {
-  const { server, driver } = stage;
+export function snapshotChecks(stage: Stage, { breach, retained, denied, bornLate }: Findings): Check {
+  const { server, driver, nowMs, lateUntilMs } = stage;
   const { objects } = server;
   const recorded = new Set<string>();
   /** Names of snapshots with a call whose end is not known, and of those with another one after it. */
@@ -27,6 +31,10 @@ export function snapshotChecks(stage: Stage, { breach, retained, denied }: Findi
   const repeated = new Set<string>();
   /** Process and name of each call whose outcome its process does not know. */
   const underWay = new Set<string>();
+  /** Processes of snapshot-controller that have died. */
+  const dead = new Set<string>();
+  /** UIDs of contents that were seen. */
+  const born = new Set<string>();
   /** How much of an intent is shown by contents that need none any more, by UID. */
   const finished = new Map<string, number>();
 
@@ -109,8 +117,23 @@ export function snapshotChecks(stage: Stage, { breach, retained, denied }: Findi
     if (isKept && isByProgram) breach(`in-use: content ${name} is deleted, and is to be retained`);
   }
 
+  /** Only what a process had sent before it died: one that lives makes nothing for a snapshot that is gone. */
+  function lookAtBirths(): void {
+    const owners = new Set(
+      [...objects.list(volumeSnapshots), ...objects.list(volumeGroupSnapshots)].map(({ metadata }) => metadata?.uid),
+    );
+    for (const content of [...objects.list(volumeSnapshotContents), ...objects.list(volumeGroupSnapshotContents)]) {
+      const { uid = '' } = content.metadata ?? {};
+      if (born.has(uid)) continue;
+      born.add(uid);
+      const isLate = [...dead].some((process) => lateUntilMs(process) >= nowMs() - sameMomentMs);
+      if (isLate && !owners.has(ownerOf(content))) bornLate.add(uid);
+    }
+  }
+
   return {
     afterDeath(process) {
+      if (process.startsWith('snapshot-controller')) dead.add(process);
       for (const each of underWay) if (each.startsWith(`${process} `)) underWay.delete(each);
     },
     beforeCall({ process, method, request: { name } }) {
@@ -127,6 +150,13 @@ export function snapshotChecks(stage: Stage, { breach, retained, denied }: Findi
       lookAtRecords();
       for (const content of ownContents(stage)) lookAtIntent(content);
       lookAtLastRequest();
+      lookAtBirths();
     },
   };
+}
+
+function ownerOf({ spec = {} }: VolumeSnapshotContent | VolumeGroupSnapshotContent): string | undefined {
+  return 'volumeGroupSnapshotRef' in spec
+    ? spec.volumeGroupSnapshotRef?.uid
+    : (spec as VolumeSnapshotContent['spec'])?.volumeSnapshotRef?.uid;
 }

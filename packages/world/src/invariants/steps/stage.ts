@@ -50,6 +50,11 @@ export interface Findings {
    * recorded; and of volumes whose claim was leaving. They may stay: the program takes the error for the end of all.
    */
   readonly denied: Set<string>;
+  /**
+   * UIDs of contents that a dead snapshot-controller had asked for, and that were made when their snapshot or group was gone: a window that the
+   * page of snapshot-controller documents. An administrator has to delete them.
+   */
+  readonly bornLate: Set<string>;
 }
 
 export type Request = Readonly<Record<string, unknown>>;

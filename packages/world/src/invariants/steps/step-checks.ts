@@ -21,6 +21,7 @@ export function createStepChecks(stage: Stage): StepChecks {
     orphaned: new Set(),
     retained: new Set(),
     denied: new Set(),
+    bornLate: new Set(),
   };
   const checks: readonly Check[] = stage.isChecked ? subjects.map((create) => create(stage, findings)) : [];
   let seen = '';
