@@ -77,4 +77,41 @@ describe('a simulated cluster whose own API calls fail', () => {
     const claim = await sim.client.get(persistentVolumeClaims, ref);
     expect([claim.status?.phase, claim.spec?.volumeName]).toEqual(['Bound', 'pv']);
   });
+
+  it('given a claim that appears and is gone while claims are not watched, then its volume is released', async () => {
+    const clock = new FakeClock();
+    let isDown = false;
+    const decide: DecideFault = ({ verb, resource }) =>
+      isDown && resource === 'persistentvolumeclaims' && (verb === 'list' || verb === 'watch')
+        ? { kind: 'break', point: 'before', failure: 'refused' }
+        : undefined;
+    const sim = startSim({
+      clock,
+      random: seededRandom(1),
+      intercept: (transport) => withFaults(transport, { clock, decide }),
+    });
+    await using _ = sim;
+    await clock.advance(10_000);
+    isDown = true;
+    sim.server.endWatches('broken');
+    const ref = { namespace: 'default', name: 'data' };
+    const size = { storage: '1Gi' };
+    const common = { accessModes: ['ReadWriteOnce'] };
+    const spec = { ...common, volumeName: 'pv', resources: { requests: size } };
+    const { metadata } = await sim.client.create(persistentVolumeClaims, { metadata: ref, spec });
+    const claimRef = { ...ref, uid: metadata?.uid ?? '' };
+    const csi = { driver, volumeHandle: 'h' };
+    await sim.client.create(persistentVolumes, {
+      metadata: { name: 'pv' },
+      spec: { ...common, capacity: size, claimRef, csi },
+    });
+    const phase = (): string | undefined => sim.server.objects.get(persistentVolumes, { name: 'pv' })?.status?.phase;
+    await clock.advance(10_000);
+    expect(phase()).toBe('Bound');
+    sim.server.objects.remove(persistentVolumeClaims, ref);
+    sim.server.compact();
+    isDown = false;
+    await clock.advance(60_000);
+    expect(phase()).toBe('Released');
+  });
 });

@@ -10,6 +10,7 @@ import {
   ignoreNotFound,
   persistentVolumeClaims,
   persistentVolumes,
+  requeueAfter,
   storageClasses,
   toObjectKey,
   type ObjectKey,
@@ -21,8 +22,11 @@ import { bind } from './bind.ts';
 import { betaStorageProvisioner, storageProvisioner } from '../annotations.ts';
 import { createLoop, enqueueFor, ownKey, type SimController, type SimDeps } from '../loop/loop.ts';
 import { decideClaim, type ClaimAction } from './claim.ts';
-import { decideVolume, unbound } from './volume.ts';
+import { decideVolume, unbound, type VolumeAction } from './volume.ts';
 import { findMatch } from './match.ts';
+
+/** As kube-controller-manager, which looks at every claim and volume so often. */
+const resyncMs = 15_000;
 
 export function createVolumeBinding(deps: SimDeps): SimController {
   const { client, informers, recorder } = deps;
@@ -131,29 +135,41 @@ export function createVolumeBinding(deps: SimDeps): SimController {
   async function reconcileVolume(key: ObjectKey, signal: AbortSignal): Promise<Outcome> {
     const volume = volumes.lister.get(key);
     if (volume === undefined) return done;
-    const action = decideVolume({ volume, claim: await claimOf(volume, signal) });
+    const cached = cachedClaimOf(volume);
+    const claim = cached ?? (await readClaimOf(volume, signal));
+    await performVolume(volume, decideVolume({ volume, claim }), signal);
+    // The cache may never show it: the claim may be gone before it is listed.
+    return cached === undefined && claim !== undefined ? requeueAfter(resyncMs) : done;
+  }
+
+  async function performVolume(volume: PersistentVolume, action: VolumeAction, signal: AbortSignal): Promise<void> {
     switch (action.kind) {
       case 'none':
-        return done;
+        return;
       case 'phase':
-        await setStatus(volume, { ...volume.status, phase: action.phase }, signal);
-        return done;
+        return setStatus(volume, { ...volume.status, phase: action.phase }, signal);
       case 'fail':
         await setStatus(volume, { ...volume.status, phase: 'Failed', message: action.message }, signal);
         recorder.record(volume, { type: 'Warning', reason: 'VolumeFailedDelete', message: action.message });
-        return done;
+        return;
       case 'unbind':
         volumes.remember(await client.update(persistentVolumes, unbound(volume), { signal }));
-        return done;
     }
   }
 
-  /** A release cannot be undone, so a claim that is not in the cache is first read from the server. */
-  async function claimOf(volume: PersistentVolume, signal: AbortSignal): Promise<PersistentVolumeClaim | undefined> {
+  function cachedClaimOf(volume: PersistentVolume): PersistentVolumeClaim | undefined {
     const { name = '', namespace, uid } = volume.spec?.claimRef ?? {};
-    if (name === '') return undefined;
     const cached = claims.lister.get(toObjectKey(namespace, name));
-    if (cached !== undefined && cached.metadata?.uid === uid) return cached;
+    return cached?.metadata?.uid === uid ? cached : undefined;
+  }
+
+  /** A release cannot be undone, so a claim that is not in the cache is first read from the server. */
+  async function readClaimOf(
+    volume: PersistentVolume,
+    signal: AbortSignal,
+  ): Promise<PersistentVolumeClaim | undefined> {
+    const { name = '', namespace } = volume.spec?.claimRef ?? {};
+    if (name === '') return undefined;
     return await client.get(persistentVolumeClaims, { namespace, name }, { signal }).catch(ignoreNotFound);
   }
 
