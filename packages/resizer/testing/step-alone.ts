@@ -55,7 +55,6 @@ export interface StepAlone<Entry extends { readonly uid: string }> {
 export interface StepAloneOptions {
   /** Default: nothing answers. */
   readonly patch?: Answer;
-  readonly get?: Answer;
   readonly call?: Answer;
   readonly claim?: Claim;
   readonly state?: object;
@@ -63,7 +62,6 @@ export interface StepAloneOptions {
 
 export function stepAlone<Entry extends { readonly uid: string }>({
   patch = silence,
-  get = silence,
   call = silence,
   claim = aClaim(),
   state = {},
@@ -83,7 +81,7 @@ export function stepAlone<Entry extends { readonly uid: string }>({
       openCalls: createOpenCalls({ clock, logger }),
     },
     step: {
-      client: { patch, get } as unknown as LoopPorts['client'],
+      client: { patch, get: silence } as unknown as LoopPorts['client'],
       clock,
       random: seededRandom(1),
       logger,

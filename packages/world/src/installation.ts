@@ -117,7 +117,7 @@ export function startInstallation(deps: InstallationDeps): Installation {
     return startContainer(pod, {
       process: schedule.process,
       host: (process) => {
-        // Of one that has a driver, its channel reports it.
+        // The channel to the driver reports the death of any other program.
         if (names.includes('snapshot-controller')) process.onDeath(() => actor.checks.afterDeath(process.name));
         return hostOf({
           process,

@@ -108,11 +108,12 @@ export function createAttachDetach(deps: SimDeps): SimController {
   function isWanted({ volume, nodeName }: VolumeOnNode): boolean {
     const driver = drivers.lister.get(toObjectKey(undefined, volume.spec?.csi?.driver ?? ''));
     if (driver?.spec.attachRequired === false) return false;
+    const name = uniqueVolumeName(volume);
     return podsOf(volume).some(
       (pod) =>
         nodeOf(pod) === nodeName &&
         !isTerminated(pod) &&
-        volumesOf(pod).some((each) => uniqueVolumeName(each) === uniqueVolumeName(volume)),
+        volumesOf(pod).some((each) => uniqueVolumeName(each) === name),
     );
   }
 

@@ -74,7 +74,7 @@ function waitsForPerson(world: World, { metadata, spec }: PersistentVolumeClaim)
   if (world.story.shape.deployment === 'nodes' && made !== undefined && isAdmitted(world, world.drivers[0], made)) {
     return true;
   }
-  // One that has its node was scheduled with an earlier claim of the name, and the scheduler does not look at it again.
+  // A pod that has its node was scheduled with an earlier claim of the name, and the scheduler does not look at it again.
   const hasPod = podsOf(objects, metadata?.name ?? '').some((pod) => (pod.spec?.nodeName ?? '') === '');
   if (spec?.storageClassName === 'late' && !hasPod) return true;
   // Bound by half to a PersistentVolume that a person has deleted, with its finalizers: lost.

@@ -119,16 +119,18 @@ export function snapshotChecks(stage: Stage, { breach, retained, denied, bornLat
 
   /** Only what a process had sent before it died: one that lives makes nothing for a snapshot that is gone. */
   function lookAtBirths(): void {
-    const owners = new Set(
-      [...objects.list(volumeSnapshots), ...objects.list(volumeGroupSnapshots)].map(({ metadata }) => metadata?.uid),
-    );
     for (const content of [...objects.list(volumeSnapshotContents), ...objects.list(volumeGroupSnapshotContents)]) {
       const { uid = '' } = content.metadata ?? {};
       if (born.has(uid)) continue;
       born.add(uid);
       const isLate = [...dead].some((process) => lateUntilMs(process) >= nowMs() - sameMomentMs);
-      if (isLate && !owners.has(ownerOf(content))) bornLate.add(uid);
+      if (isLate && !hasOwner(content)) bornLate.add(uid);
     }
+  }
+
+  function hasOwner(content: VolumeSnapshotContent | VolumeGroupSnapshotContent): boolean {
+    const owners = [...objects.list(volumeSnapshots), ...objects.list(volumeGroupSnapshots)];
+    return owners.some(({ metadata }) => metadata?.uid === ownerOf(content));
   }
 
   return {
