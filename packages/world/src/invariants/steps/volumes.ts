@@ -4,7 +4,8 @@
  *   one may have made it.
  * - `recorded`: a volume that had an object in the API has one until it is deleted.
  * - `in-use`: no volume is deleted that is attached, or whose object is bound or retained.
- * - `gone`: DeleteVolume is not repeated for a PersistentVolume that is gone, by no process: its handle may be in use again.
+ * - `gone`: DeleteVolume is not repeated for a PersistentVolume that is gone: its handle may be in use again. Exempt is a volume whose process
+ *   has died or lost its lease before it heard of its last write: that write may arrive while the next process has an older cache.
  *   A process whose cache still shows a claim that is gone does not make its volume again and again.
  */
 import { leases, type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
@@ -18,7 +19,8 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
   const { server, driver, leaseOf, hasInstances, isOnNodes, overwritten } = stage;
   const { objects } = server;
   const recorded = new Set<string>();
-  const deleted = new Set<string>();
+  /** The process that heard of the deletion, by handle. */
+  const deleted = new Map<string, string>();
   const requested = new Map<string, Set<string>>();
   /** Answers to CreateVolume that the caller had since its claim is leaving, by the name of the volume. */
   const leaving = new Map<string, number>();
@@ -84,6 +86,8 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
     for (const name of requested.get(process) ?? []) {
       if (objects.get(persistentVolumes, { name }) === undefined) orphaned.add(name);
     }
+    for (const [handle, by] of deleted)
+      if (by === process && volumeOf(stage, handle) !== undefined) deleted.delete(handle);
   }
 
   /** A leader whose term is over has lost its memory, also where its process goes on. */
@@ -120,9 +124,9 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
       if (method === 'CreateVolume') beforeCreation(process, String(name));
       if (method === 'DeleteVolume') beforeDeletion(String(handle));
     },
-    answered({ method, request: { name, volume_id: handle }, code }) {
+    answered({ process, method, request: { name, volume_id: handle }, code }) {
       if (method === 'CreateVolume') noteRefusal(String(name), code);
-      if (method === 'DeleteVolume' && code === 'OK') deleted.add(String(handle));
+      if (method === 'DeleteVolume' && code === 'OK') deleted.set(String(handle), process);
     },
     heard({ method, request: { name, volume_content_source: source }, code }) {
       if (method === 'CreateVolume') noteAnswer(String(name), code, source);
