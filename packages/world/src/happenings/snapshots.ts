@@ -171,6 +171,28 @@ export const snapshotKinds: Kinds = {
       });
     },
   }),
+  /** The content of a snapshot is made by a process that has died, and the next one has listed before. The snapshot is deleted then. */
+  contentIsMadeLate: kind({
+    weight: 4,
+    draw: (dice) => ({
+      snapshot: drawSnapshot(dice),
+      claim: drawClaim(dice),
+      ms: dice.pick([3_000, 8_000, 15_000]),
+      deleteMs: dice.pick([0, 50, 500]),
+      lagMs: dice.pick([10_000, 15_000]),
+    }),
+    act: (world, { snapshot, claim, ms, deleteMs, lagMs }) => {
+      withBoundClaim(world, claim, () => {
+        const program = 'snapshot-controller';
+        const resource = 'volumesnapshotcontents';
+        const before = (): void => listsComeLate(world, { program, resource, lagMs });
+        diesInWrite(world, { program, what: `create ${resource}`, ms, before });
+        doNow(world, 'createSnapshot', { snapshot, claim, class: '' });
+        const made = (): unknown => contentOf(world, snapshot);
+        when(world, made, () => doLater(world, [deleteMs, 'deleteSnapshot'], { snapshot }));
+      });
+    },
+  }),
   /** An administrator changes his mind about what becomes of a snapshot that is being deleted, and deletes both of its objects. */
   policyChangesInDeletion: kind({
     weight: 3,

@@ -96,6 +96,36 @@ export const volumeKinds: Kinds = {
       });
     },
   }),
+  /** A claim and its pod are deleted during a call that finds no room, and the watch of claims is late. */
+  claimDiesWithoutRoom: kind({
+    weight: 4,
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      ms: dice.pick([0, 200]),
+      callMs: dice.pick([1_000, 3_000]),
+      lagMs: dice.pick([5_000, 15_000]),
+    }),
+    act: (world, { claim, ms, callMs, lagMs }) => {
+      const { network, schedule, drivers } = world;
+      doNow(world, 'createClaim', { claim, class: 'late', attributes: '' });
+      when(
+        world,
+        () => claimOf(world, claim)?.metadata?.uid,
+        (uid) => {
+          const call = { method: 'CreateVolume', volume: `pvc-${uid}`, at: 'before', times: 1 } as const;
+          drivers[0].model.faults.add({ ...call, action: { kind: 'delay', ms: callMs } });
+          drivers[0].model.faults.add({ ...call, action: { kind: 'fail', code: 'ResourceExhausted' } });
+          doNow(world, 'createPod', { claim, pod: 0 });
+          onceAsked(world, claim, () => {
+            const who = podOf(world, 'csi-provisioner');
+            network.lag({ untilMs: schedule.elapsedMs + lagMs, who, resource: 'persistentvolumeclaims', ms: lagMs });
+            doLater(world, [ms, 'deleteClaim'], { claim });
+            doLater(world, [ms, 'deletePod'], { claim, pod: 0 });
+          });
+        },
+      );
+    },
+  }),
   /** A claim is deleted after its first clone. Another clone is under way, or waits for a pod. */
   sourceDiesBeforeClone: kind({
     weight: 4,

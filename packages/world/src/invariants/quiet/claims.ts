@@ -38,14 +38,18 @@ function isUsed({ sim }: World, claim: PersistentVolumeClaim): boolean {
   const { objects } = sim.server;
   const { name = '' } = claim.metadata ?? {};
   if (podsOf(objects, name).length > 0 || isToBeCloned(objects, name)) return true;
-  return objects
-    .list(volumeSnapshots)
-    .filter(({ spec }) => spec?.source?.persistentVolumeClaimName === name)
-    .some(
-      (snapshot) =>
-        claim.status?.phase === 'Bound' &&
-        (snapshot.status?.error !== undefined || (isDeleting(snapshot) && isSource(objects, snapshot))),
-    );
+  return (
+    objects
+      .list(volumeSnapshots)
+      .filter(({ spec }) => spec?.source?.persistentVolumeClaimName === name)
+      // One without its class is never taken, and keeps nothing.
+      .filter(({ spec }) => spec?.volumeSnapshotClassName !== 'missing')
+      .some(
+        (snapshot) =>
+          claim.status?.phase === 'Bound' &&
+          (snapshot.status?.error !== undefined || (isDeleting(snapshot) && isSource(objects, snapshot))),
+      )
+  );
 }
 
 function isToBeCloned(objects: ObjectAccess, name: string): boolean {

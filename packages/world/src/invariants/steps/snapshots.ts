@@ -124,13 +124,17 @@ export function snapshotChecks(stage: Stage, { breach, retained, denied, bornLat
       if (born.has(uid)) continue;
       born.add(uid);
       const isLate = [...dead].some((process) => lateUntilMs(process) >= nowMs() - sameMomentMs);
-      if (isLate && !hasOwner(content)) bornLate.add(uid);
+      if (isLate && !isWaitedFor(content)) bornLate.add(uid);
     }
   }
 
-  function hasOwner(content: VolumeSnapshotContent | VolumeGroupSnapshotContent): boolean {
+  /** Its snapshot or group is there, and has not let an earlier content of the name go. */
+  function isWaitedFor(content: VolumeSnapshotContent | VolumeGroupSnapshotContent): boolean {
     const owners = [...objects.list(volumeSnapshots), ...objects.list(volumeGroupSnapshots)];
-    return owners.some(({ metadata }) => metadata?.uid === ownerOf(content));
+    const metadata = owners.find((owner) => owner.metadata?.uid === ownerOf(content))?.metadata;
+    const { deletionTimestamp, finalizers = [] } = metadata ?? {};
+    const hasPassed = deletionTimestamp !== undefined && finalizers.every((each) => each === snapshotFinalizers.bound);
+    return metadata !== undefined && !hasPassed;
   }
 
   return {

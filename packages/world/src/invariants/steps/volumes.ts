@@ -6,11 +6,15 @@
  * - `in-use`: no volume is deleted that is attached, or whose object is bound or retained.
  * - `gone`: DeleteVolume is not repeated for a PersistentVolume that is gone: its handle may be in use again. Exempt is a volume whose process
  *   has died or lost its lease before it heard of its last write: that write may arrive while the next process has an older cache.
- *   A process whose cache still shows a claim that is gone does not make its volume again and again.
+ *   A process whose cache still shows a claim that is gone does not make its volume again and again, and not once after a write of the claim has
+ *   found it gone and nothing is left of the last call.
  */
 import { leases, type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import { leaseNamespace } from '../../names.ts';
-import { type Check, type Findings, open, ownVolumes, podOf, type Stage, volumeOf } from './stage.ts';
+import { type Answer, type Check, type Findings, open, ownVolumes, podOf, type Stage, volumeOf } from './stage.ts';
+
+/** After these answers no volume of the call exists, whatever was before. */
+const settling: ReadonlySet<string> = new Set(['ResourceExhausted', 'InvalidArgument', 'OutOfRange']);
 
 /** For the claim; once more for an old cache (C22); once more from memory, if the claim was looked at while that volume went (C63). */
 const mostMade = 3;
@@ -28,6 +32,9 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
   const makers = new Map<string, { readonly pod: string; readonly calls: number }>();
   /** Handles, by the name of the volume. */
   const made = new Map<string, Set<string>>();
+  /** By the name of a volume of whose last call nothing is left: its claim, and what the server had answered by then. */
+  const settled = new Map<string, { readonly claim: string; readonly by: string; readonly last: unknown }>();
+  const claimNames = new Map<string, string>();
   let term = '';
 
   const claimOf = (name: string): PersistentVolumeClaim | undefined =>
@@ -44,10 +51,25 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
     ) {
       breach(`gone: ${process} makes ${name} again and again, for a claim that is gone`);
     }
+    claimNames.set(name, claimOf(name)?.metadata?.name ?? claimNames.get(name) ?? '');
+    const before = settled.get(name);
+    settled.delete(name);
+    if (before?.by === podOf(process) && claimOf(name) === undefined && isKnownToBeGone(before)) {
+      breach(`gone: ${process} makes ${name}, although a write has found that its claim is gone`);
+    }
     // Without the annotation the finalizer belongs to the instance that takes it (P13).
     const isForgotten = overwritten.has(claimOf(name)?.metadata?.uid ?? '');
     if (!isOnNodes || isForgotten || other === podOf(process)) return;
     breach(`one-volume: ${podOf(process)} asks for ${name}, which ${other} may have made`);
+  }
+
+  function isKnownToBeGone({ claim, last }: { readonly claim: string; readonly last: unknown }): boolean {
+    return server.requests
+      .slice(server.requests.lastIndexOf(last as never) + 1)
+      .some(({ verb, resource, name, code, userAgent }) => {
+        const isOwnWrite = verb === 'update' && resource === 'persistentvolumeclaims' && /provisioner/.test(userAgent);
+        return isOwnWrite && name === claim && code === 404;
+      });
   }
 
   function beforeDeletion(handle: string): void {
@@ -72,7 +94,11 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
    * P6 of the provisioner's page: the call of a claim that is leaving ends with a final code once three answers came. In node deployment a
    * final code releases the request, and other instances may have let its snapshot go.
    */
-  function noteAnswer(name: string, code: string, source: unknown): void {
+  function noteAnswer({ process, request: { name: named, volume_content_source: source }, code }: Answer): void {
+    const name = String(named);
+    const known = claimNames.get(name) ?? '';
+    if (settling.has(code) && known !== '')
+      settled.set(name, { claim: known, by: podOf(process), last: server.requests.at(-1) });
     const claim = claimOf(name);
     const isFinal = code !== 'OK' && !open.has(code);
     if (hasInstances && isFinal && claim === undefined && source !== undefined) orphaned.add(name);
@@ -128,8 +154,8 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
       if (method === 'CreateVolume') noteRefusal(String(name), code);
       if (method === 'DeleteVolume' && code === 'OK') deleted.set(String(handle), process);
     },
-    heard({ method, request: { name, volume_content_source: source }, code }) {
-      if (method === 'CreateVolume') noteAnswer(String(name), code, source);
+    heard(answer) {
+      if (answer.method === 'CreateVolume') noteAnswer(answer);
     },
     afterDeath,
     look() {
