@@ -112,6 +112,8 @@ export const volumeKinds: Kinds = {
         world,
         () => claimOf(world, claim)?.metadata?.uid,
         (uid) => {
+          // A driver that may have made the volume does not report that there is no room for it.
+          if (isAsked(world, claim)) return;
           const call = { method: 'CreateVolume', volume: `pvc-${uid}`, at: 'before', times: 1 } as const;
           drivers[0].model.faults.add({ ...call, action: { kind: 'delay', ms: callMs } });
           drivers[0].model.faults.add({ ...call, action: { kind: 'fail', code: 'ResourceExhausted' } });
