@@ -12,6 +12,8 @@ export const restMs = 120_000;
 const mostAttempts = 8;
 /** A mark that is put on the object before a call, and taken off after its failure. */
 const writesOfAttempt = 2;
+/** Expansion and modification have the status of a claim in common. A modification may wait for an expansion that goes on after a loss of the lease. */
+const loopsOfResizer = 2;
 /** These are asked for periodically. */
 const periodic: ReadonlySet<string> = new Set(['ListVolumes', 'GetCapacity', 'ListSnapshots']);
 const programs = /^csi-|^snapshot-controller/;
@@ -35,7 +37,8 @@ export function beginRest({ drivers, sim }: World): Rest {
       }
       for (const { verb, resource, subresource, name, userAgent } of sim.server.requests.slice(firstRequest)) {
         if (!isWrite({ verb }) || resource === 'leases' || resource === 'events' || !programs.test(userAgent)) continue;
-        count(`${userAgent} ${verb} ${resource}/${subresource ?? ''} ${name ?? ''}`, 1 / writesOfAttempt);
+        const writers = userAgent.includes('resizer') && subresource === 'status' ? loopsOfResizer : 1;
+        count(`${userAgent} ${verb} ${resource}/${subresource ?? ''} ${name ?? ''}`, 1 / writesOfAttempt / writers);
       }
       return [...counts]
         .filter(([, times]) => times > mostAttempts)
