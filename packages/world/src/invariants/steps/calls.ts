@@ -65,7 +65,7 @@ export function callChecks({ server, driver, nowMs, leaseOf }: Stage, { breach }
     afterDeath(process) {
       for (const call of calls) if (call.process === process) abandoned.add(call);
     },
-    look: lookAtReleases,
+    lookAtLeases: lookAtReleases,
   };
 }
 

@@ -80,8 +80,10 @@ export interface Check {
   readonly afterCall?: (call: Call) => void;
   /** A process has died, or its leader has lost its memory. */
   readonly afterDeath?: (process: string) => void;
-  /** Something has changed. */
+  /** Something has changed, not only a Lease. */
   readonly look?: () => void;
+  /** Something has changed, perhaps a Lease. */
+  readonly lookAtLeases?: () => void;
 }
 
 /** After these the driver may still be working on the request. */

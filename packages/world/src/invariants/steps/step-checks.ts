@@ -24,7 +24,8 @@ export function createStepChecks(stage: Stage): StepChecks {
     bornLate: new Set(),
   };
   const checks: readonly Check[] = stage.isChecked ? subjects.map((create) => create(stage, findings)) : [];
-  let seen = '';
+  let revision = 0;
+  let calls = 0;
   let last = server.requests.at(-1);
   return {
     ...findings,
@@ -35,11 +36,18 @@ export function createStepChecks(stage: Stage): StepChecks {
     afterCall: (call) => checks.forEach((check) => check.afterCall?.(call)),
     afterDeath: (process) => checks.forEach((check) => check.afterDeath?.(process)),
     look() {
-      const now = `${server.revision()} ${driver.calls.length}`;
-      if (now === seen && last === server.requests.at(-1)) return;
-      seen = now;
-      last = server.requests.at(-1);
-      for (const check of checks) check.look?.();
+      const request = server.requests.at(-1);
+      const isCalled = driver.calls.length !== calls;
+      const changes = server.revision() - revision;
+      if (!isCalled && changes === 0 && request === last) return;
+      // A third of all writes renew a Lease.
+      const isRenewal = !isCalled && changes === 1 && request !== last && request?.resource === 'leases';
+      revision += changes;
+      calls = driver.calls.length;
+      last = request;
+      for (const check of checks) check.lookAtLeases?.();
+      if (!isRenewal) for (const check of checks) check.look?.();
     },
+    lookAtLeases: () => checks.forEach((check) => check.lookAtLeases?.()),
   };
 }

@@ -158,9 +158,7 @@ export function volumeChecks(stage: Stage, { breach, orphaned, retained, denied 
       if (answer.method === 'CreateVolume') noteAnswer(answer);
     },
     afterDeath,
-    look() {
-      lookAtVolumes();
-      lookAtTerm();
-    },
+    look: lookAtVolumes,
+    lookAtLeases: lookAtTerm,
   };
 }
