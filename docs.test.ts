@@ -42,9 +42,19 @@ function decidedRows(program: string): Set<string> {
   return rows;
 }
 
-/** Row ids in test titles: page name, hash, ids separated by commas, in square brackets; any number of them in front. */
+/**
+ * Row ids in test titles: page name, hash, ids separated by commas, in square brackets; any number of them in front. In the test of a flow also
+ * those that a walk is expected to go through, as `'C12 mark'` or `'M11 M12'`.
+ */
 function testedRows(): Set<string> {
   const rows = new Set<string>();
+  for (const program of programsWithRows) {
+    for (const path of globSync(`packages/${packageOf(program)}/src/**/flow.test.ts`, { cwd: root })) {
+      for (const [, text = ''] of readFileSync(join(root, path), 'utf8').matchAll(/'([A-Z]{1,3}\d+\b[^']*)'/g)) {
+        for (const [row] of text.matchAll(/\b[A-Z]{1,3}\d+\b/g)) rows.add(`${program}#${row}`);
+      }
+    }
+  }
   for (const path of globSync('{packages,e2e,images,charts}/**/*.test.ts', { cwd: root })) {
     if (path.includes('node_modules')) continue;
     for (const match of readFileSync(join(root, path), 'utf8').matchAll(/\[([a-z-]+)#([A-Za-z0-9, ]+)\]/g)) {

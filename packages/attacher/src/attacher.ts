@@ -8,9 +8,9 @@ import { createAttachmentRuns } from './attachment-runs.ts';
 import { canAttach, listsPublishedNodes } from './driver.ts';
 import { driftLoop } from './drift/loop.ts';
 import { finalizerOf } from './names.ts';
-import { pvFinalizerLoop } from './pv-finalizer/loop.ts';
+import { pvFinalizerLoop } from './pv-finalizer.ts';
 import type { AttacherSettings } from './settings.ts';
-import { trivialLoop } from './trivial/loop.ts';
+import { trivialLoop } from './trivial.ts';
 import { watchedBy } from './watched.ts';
 
 export interface AttacherDeps extends ControllerPorts {

@@ -13,7 +13,8 @@ import type { ClaimUid } from './claim/claim.ts';
 export interface Ownership<Key extends string = ClaimUid> {
   /** The time that is left of the wait, 0 when it is over; undefined if none has begun. */
   leftMs(key: Key): number | undefined;
-  begin(key: Key): void;
+  /** Returns how long the wait lasts. */
+  begin(key: Key): number;
   /** The attempt after the wait is over; the next wait is longer. */
   end(key: Key): void;
   /** The next wait is the first again. */
@@ -34,7 +35,7 @@ type Delays = Pick<NodeDeployment, 'baseDelayMs' | 'maxDelayMs'>;
 
 export function createOwnership<Key extends string = ClaimUid>(
   { clock, random }: OwnershipDeps,
-  delays: Delays,
+  delays: Delays = { baseDelayMs: 0, maxDelayMs: 0 },
 ): Ownership<Key> {
   const waits = new Map<Key, Wait>();
   return {
@@ -44,8 +45,9 @@ export function createOwnership<Key extends string = ClaimUid>(
     },
     begin: (key) => {
       const attempts = waits.get(key)?.attempts ?? 0;
-      const untilMs = clock.monotonicMs() + delayOf(attempts, delays, random.next());
-      waits.set(key, { attempts: attempts + 1, untilMs });
+      const delayMs = delayOf(attempts, delays, random.next());
+      waits.set(key, { attempts: attempts + 1, untilMs: clock.monotonicMs() + delayMs });
+      return delayMs;
     },
     end: (key) => {
       const { attempts = 0 } = waits.get(key) ?? {};

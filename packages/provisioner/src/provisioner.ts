@@ -82,14 +82,14 @@ export function createProvisioner(
     memory: createClaimMemory(metrics.unsettledDeleted),
     holds,
     ...(node === undefined ? {} : { ownTopology: ownNodeTopology(node, driver.name) }),
-    ownership: node && createOwnership(ports, node),
+    ownership: createOwnership(ports, node),
     instanceWaits: createInstanceWaits(ports.clock),
     saves: createWakeUps(),
     claims: createWakeUps(),
     capacity: capacity?.changes ?? noCapacity,
   };
-  const turns =
-    node && createOwnership<ObjectKey>(ports, { baseDelayMs: node.patienceMs, maxDelayMs: node.patienceMs });
+  const { patienceMs } = node ?? { patienceMs: 0 };
+  const turns = createOwnership<ObjectKey>(ports, { baseDelayMs: patienceMs, maxDelayMs: patienceMs });
   const controller = createController(ports, [
     claimLoop(deps, watched, ports.clock),
     unsettledLog(deps.memory),

@@ -5,7 +5,8 @@ import type { SecretReference } from '@csi-sidecars/volume';
 
 export type SecretValues =
   | { readonly kind: 'found'; readonly values: Readonly<Record<string, string>> }
-  | { readonly kind: 'missing' | 'failed'; readonly message: string };
+  | { readonly kind: 'missing'; readonly message: string }
+  | { readonly kind: 'failed'; readonly message: string };
 
 export async function readSecret(
   client: ApiClient,

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/** States of the claim loop for the tests of its table: by default a live claim without an entry in memory; options change it. */
+/** What the claim loop observes, by default a live claim without an entry in memory, and walks of its flow with scripted answers. */
 import type { Volume } from '@csi-sidecars/csi';
 import type { StorageClass } from '@csi-sidecars/runtime';
+import { type Answers, walkFlow } from '@csi-sidecars/runtime/testing';
 import { ok, type Result } from '@csi-sidecars/volume';
 import { aClaim, aClass, aDriver, type ClaimFacts, someSettings } from './builders.ts';
 import { annotations } from '../src/names.ts';
 import { toDataSource } from '../src/source/data-source.ts';
 import type { CreateOutcome } from '../src/claim/outcome.ts';
 import type { Plan, PlanAnswer, Shape } from '../src/claim/plan.ts';
-import {
-  type Action,
-  type ClaimContext,
-  type ClaimState,
-  nothingLearned,
-  type Row as ActionRow,
-} from '../src/claim/state.ts';
+import { provision } from '../src/claim/flow.ts';
+import type { Changes, ClaimContext, Concluded, Known, Observed } from '../src/claim/state.ts';
 import type { Deletion } from '../src/claim/deletion.ts';
 import type { Entry, Pinned } from '../src/claim/memory.ts';
 
@@ -72,7 +68,7 @@ const shape: Result<Shape> = ok({
 });
 
 /** A state, with short names for memory and plan. */
-export interface StateFacts extends Partial<ClaimState> {
+export interface StateFacts extends Partial<Known> {
   /** Default: the entry of `pinned`, else nothing. */
   readonly remembers?: Entry['kind'] | 'none';
   readonly pinned?: Pinned;
@@ -82,7 +78,7 @@ export interface StateFacts extends Partial<ClaimState> {
   readonly deletedForMs?: number;
 }
 
-export function state(facts: StateFacts = {}, claim: ClaimFacts = {}): ClaimState {
+export function state(facts: StateFacts = {}, claim: ClaimFacts = {}): Known {
   const { remembers, pinned: sent, planned: answer = planned, answers = [], deletedForMs = 0, ...others } = facts;
   const presence = facts.presence ?? (claim.deleting === 'yes' ? 'deleting' : 'live');
   const deletion =
@@ -103,12 +99,11 @@ export function state(facts: StateFacts = {}, claim: ClaimFacts = {}): ClaimStat
     dataSource: toDataSource(aClaim(claim), { features: context.settings.features, isGranted: () => false }),
     shape: () => shape,
     plan: () => answer,
-    ...nothingLearned,
     ...others,
   };
 }
 
-function memoryOf(kind: Entry['kind'] | 'none', sent: Pinned): ClaimState['memory'] {
+function memoryOf(kind: Entry['kind'] | 'none', sent: Pinned): Observed['memory'] {
   const outstanding = { claim: aClaim(), deletion: undefined };
   switch (kind) {
     case 'none':
@@ -124,17 +119,16 @@ function memoryOf(kind: Entry['kind'] | 'none', sent: Pinned): ClaimState['memor
   }
 }
 
-/** `protect`, or for a conclusion `done, Warning: text, failure`. */
-export function show(action: Action): string {
-  if (action.kind === 'reschedule') return `reschedule, ${action.protection} finalizer`;
-  if (action.kind === 'giveUp') return `giveUp, ${action.answer}`;
-  if (action.kind === 'settle')
-    return action.refusedBy === undefined ? 'settle' : `settle, refused by ${action.refusedBy}`;
-  if (action.kind === 'readNode' || action.kind === 'readRecord') return `${action.kind} ${action.name}`;
-  if (action.kind === 'selectNode') return `selectNode ${action.node}`;
-  if (action.kind === 'createVolume') return action.isFirst ? 'createVolume, first' : 'createVolume';
-  if (action.kind !== 'conclude') return action.kind;
-  const { outcome, events, driverEvents, counts, answer, givenUp } = action;
+export const foreign: Readonly<Record<string, string>> = { [annotations.storageProvisioner]: 'other' };
+export const protection = { protection: 'on' } as const;
+export const settling = { protection: 'on', deleting: 'yes' } as const;
+export const always: ClaimContext = {
+  ...context,
+  settings: { ...context.settings, provisioningProtection: 'always' },
+};
+
+/** `done`, or `retry, Warning: text, failure`. */
+export function showEnd({ outcome, events, driverEvents, counts, answer, givenUp }: Concluded): string {
   return [
     outcome.kind === 'requeueAfter' ? `requeueAfter ${outcome.afterMs}` : outcome.kind,
     ...[...events, ...driverEvents].map(({ type, message }) => `${type}: ${message}`),
@@ -145,15 +139,60 @@ export function show(action: Action): string {
   ].join(', ');
 }
 
-export const announced = { announced: 'yes' } as const;
-export const attempted: StateFacts = { announced: 'yes', pinned };
-export const foreign: Readonly<Record<string, string>> = { [annotations.storageProvisioner]: 'other' };
-export const protection = { protection: 'on' } as const;
-export const settling = { protection: 'on', deleting: 'yes' } as const;
+/** What a step was asked to do, as far as a reader wants to know. */
+const details: Readonly<Record<string, (...args: never) => string>> = {
+  reschedule: (_known: Known, kept: string) => `${kept} finalizer`,
+  giveUp: (_known: Known, answer: string) => answer,
+  settle: (_known: Known, refusedBy: string | undefined) => (refusedBy === undefined ? '' : `refused by ${refusedBy}`),
+  createVolume: (_known: Known, { isFirst }: { readonly isFirst: boolean }) => (isFirst ? 'first' : ''),
+  readNode: ({ name }: { readonly name: string }) => name,
+  selectNode: (node: string) => node,
+};
 
-export interface Row {
-  readonly row: ActionRow;
-  readonly given: string;
-  readonly state: ClaimState;
-  readonly next: string;
+/** What the steps return if a test says nothing else: writes succeed, and nothing has changed meanwhile. */
+const usual: Answers = {
+  announce: undefined,
+  lookAgain: {},
+  protect: { protecting: 'done', isProtected: true },
+  unprotect: { isProtected: false, memory: { kind: 'none' } },
+  reschedule: { write: 'done' },
+  giveUp: (s: Known): Changes => ({ isProtected: false, memory: s.memory }),
+  giveUpOther: { write: 'done' },
+  settle: ({ claim, isProtected }: Known) =>
+    isProtected ? { kind: 'settled', claim, refusal: undefined } : { kind: 'none' },
+  releaseRequest: ({ claim, deletion }: Known) => ({ kind: 'open', claim, deletion }),
+  protectSource: undefined,
+  readRecord: {},
+};
+
+/** The answer of the step `createVolume`. */
+export function answers(created: CreateOutcome): (s: Known, call: { readonly pinned: Pinned }) => Changes {
+  return ({ claim, deletion }, call) => ({ created, memory: { kind: 'pinned', claim, deletion, pinned: call.pinned } });
+}
+
+export interface WalkOfClaim {
+  readonly facts?: StateFacts;
+  readonly claim?: ClaimFacts;
+  readonly says?: Answers | undefined;
+  readonly of?: ClaimContext;
+}
+
+export interface WalkedClaim {
+  /** `C13 announce, C22 lookAgain, C22 createVolume first, C23 retry, Warning: text, failure`. */
+  readonly text: string;
+  readonly end: Concluded;
+  readonly said: (name: string) => readonly (readonly unknown[])[];
+}
+
+export async function walkClaim({ facts, claim, says = {}, of = context }: WalkOfClaim): Promise<WalkedClaim> {
+  const { steps, conclusion, said } = await walkFlow(provision(state(facts, claim), of), { ...usual, ...says });
+  const seen = new Map<string, number>();
+  const walked = steps.map((step) => {
+    const [, name = ''] = step.split(' ');
+    const times = seen.get(name) ?? 0;
+    seen.set(name, times + 1);
+    const detail = details[name]?.(...((said(name)[times] ?? []) as never)) ?? '';
+    return detail === '' ? step : `${step} ${detail}`;
+  });
+  return { text: [...walked, `${conclusion.row} ${showEnd(conclusion)}`].join(', '), end: conclusion, said };
 }

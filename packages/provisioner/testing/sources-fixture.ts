@@ -24,7 +24,7 @@ import { createSourceHolds, type SourceHolds } from '../src/source/holds.ts';
 import type { SourceKey } from '../src/source/source.ts';
 import { createLiveClaims } from '../src/source-protection/live-claims.ts';
 import { cloneSourceLoop, snapshotSourceLoop } from '../src/source-protection/loop.ts';
-import type { SourceDeps } from '../src/source-protection/state.ts';
+import type { SourceDeps } from '../src/source-protection/steps.ts';
 import { watchedBy } from '../src/watched.ts';
 import { aDriver, driverName, someSettings } from './builders.ts';
 

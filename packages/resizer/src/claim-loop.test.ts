@@ -1,32 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { EventRecorder } from '@csi-sidecars/runtime';
-import { FakeClock, recordingLogger } from '@csi-sidecars/runtime/testing';
+/** What stays when a run of either loop ends. */
+import { done, type RecordedEvent } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
-import { aClaim } from '../testing/builders.ts';
+import { aClaim, csiFailure } from '../testing/builders.ts';
+import { runAlone } from '../testing/run-alone.ts';
 import { type Claim, claimKey } from './claim.ts';
-import { endRun } from './claim-loop.ts';
-import { createClaimMemory } from './claim-memory.ts';
-import { createOpenCalls } from './open-calls.ts';
-import { createOwnWrites } from './own-writes.ts';
-import { createVolumeTurns } from './volume-turns.ts';
+import { endRun, recall } from './claim-loop.ts';
+import type { CallEntry } from './claim-memory.ts';
+import { conclude } from './steps.ts';
 
 const key = claimKey(aClaim());
-const entry = { kind: 'settled', uid: 'uid-of-data' } as const;
+const entry = { kind: 'final', uid: 'uid-of-data', isInUse: false } as const;
+const call = { key, volumeHandle: 'volume-1', method: 'expand', startedMs: 0, isOpen: true };
 
-function ended(claim: Claim | undefined) {
-  const memory = createClaimMemory<typeof entry>();
-  const context = {
-    memory,
-    ownWrites: createOwnWrites(),
-    openCalls: createOpenCalls({ clock: new FakeClock(), logger: recordingLogger() }),
-    turns: createVolumeTurns(),
-    events: {} as EventRecorder,
-  };
-  memory.set(key, entry);
-  endRun(context, 'expand', { key, caches: { claims: { get: () => claim } }, concluded: undefined });
-  return memory.get(key, entry.uid);
-}
+it.each<{ readonly given: string; readonly now: Claim | undefined; readonly remembered: unknown }>([
+  { given: 'is gone', now: undefined, remembered: [undefined, 'unknown'] },
+  { given: 'is still there', now: aClaim(), remembered: [entry, 'expand'] },
+])(
+  'P6: given a claim that $given when its run ends, then its last call and its open call are remembered: $remembered',
+  ({ now, remembered }) => {
+    const { context, logger } = runAlone();
+    context.memory.set(key, entry);
+    context.openCalls.note(call, csiFailure('DeadlineExceeded'));
+    endRun(context, 'expand', { key, caches: { claims: { get: () => now } }, concluded: undefined });
+    const known = context.memory.get(key, entry.uid);
+    context.openCalls.note(call, csiFailure('Aborted'));
+    expect([known, logger.lines.at(-1)?.facts['earlierMethod']]).toEqual(remembered);
+  },
+);
 
-it('P6: given a claim that went during the run, when the run ends, then nothing of it stays in memory', () => {
-  expect([ended(undefined), ended(aClaim())]).toEqual([undefined, entry]);
-});
+const seen = aClaim();
+const newer = aClaim({ cap: '2Gi' });
+
+it.each<{ readonly given: string; readonly now: Claim | undefined; readonly of: Claim }>([
+  { given: 'a newer state of the claim', now: newer, of: newer },
+  { given: 'another claim of its name', now: aClaim({ uid: 'other' }), of: seen },
+  { given: 'no claim', now: undefined, of: seen },
+])(
+  'given the cache has $given when a run ends, then its events are recorded in their order for the newest state of its own claim',
+  ({ now, of }) => {
+    const recorded: unknown[] = [];
+    const { context } = runAlone();
+    const events = [1, 2].map((index): RecordedEvent => ({ type: 'Normal', reason: `R${index}`, message: '' }));
+    const concluded = { observed: { claim: seen }, conclusion: conclude('E1', done, ...events), durationMs: 0 };
+    endRun({ ...context, events: { ...context.events, record: (...args) => void recorded.push(args) } }, 'expand', {
+      key,
+      caches: { claims: { get: () => now } },
+      concluded,
+    });
+    expect(recorded).toEqual(events.map((event) => [of, event]));
+  },
+);
+
+it.each<{ readonly given: string; readonly known: CallEntry; readonly leftMs: number }>([
+  { given: 'of a size', known: { kind: 'infeasible', uid: entry.uid, sinceMs: 7_000 }, leftMs: 297_000 },
+  {
+    given: 'of before the longest backoff',
+    known: { kind: 'infeasible', uid: entry.uid, sinceMs: -300_000 },
+    leftMs: 0,
+  },
+  { given: 'of one call', known: entry, leftMs: 0 },
+])(
+  'given a refusal $given, when it is recalled after ten seconds, then it holds for $leftMs ms',
+  async ({ known, leftMs }) => {
+    const { context, clock } = runAlone();
+    context.memory.set(key, known);
+    await clock.advance(10_000);
+    expect(recall(context, aClaim(), { key, clock })).toEqual({ entry: known, infeasibleForMs: leftMs });
+  },
+);

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What expansion and modification assemble in the same way: claims are their subject, and each run ends with its turn and its events. */
-import type { Clock, EventRecorder, Lister, RecordedEvent } from '@csi-sidecars/runtime';
+import type { Clock, EndedRun, LoopTypes } from '@csi-sidecars/runtime';
 import { type Claim, type ClaimKey, claimKey } from './claim.ts';
-import type { ClaimMemory } from './claim-memory.ts';
-import type { OpenCalls } from './open-calls.ts';
-import type { OwnWrites } from './own-writes.ts';
-import type { ResizerSettings } from './settings.ts';
-import type { Turn, VolumeTurns } from './volume-turns.ts';
+import type { CallEntry } from './claim-memory.ts';
+import type { ClaimContext, Conclusion, WatchedByBoth } from './steps.ts';
+import type { Turn } from './volume-turns.ts';
 
-/** What both loops forget when a claim is gone. */
-interface Forgetting {
-  readonly memory: { delete(key: ClaimKey): void };
-  readonly ownWrites: OwnWrites;
-  readonly openCalls: OpenCalls;
+interface ClaimLoop extends LoopTypes {
+  readonly key: ClaimKey;
+  readonly watched: WatchedByBoth;
+  readonly observed: { readonly claim: Claim | undefined };
+  readonly conclusion: Conclusion;
 }
 
 interface ClaimSubject {
@@ -21,48 +19,48 @@ interface ClaimSubject {
   readonly forget: (key: ClaimKey) => void;
 }
 
-export function claimSubject(context: Forgetting): ClaimSubject {
+export function claimSubject(context: ClaimContext): ClaimSubject {
   return { watch: 'claims', keyOf: claimKey, forget: (key) => forget(context, key) };
 }
 
-function forget({ memory, ownWrites, openCalls }: Forgetting, key: ClaimKey): void {
+function forget({ memory, ownWrites, openCalls }: ClaimContext, key: ClaimKey): void {
   memory.delete(key);
   ownWrites.forget(key);
   openCalls.forget(key);
 }
 
-interface EndedClaimRun {
-  readonly key: ClaimKey;
-  readonly caches: { readonly claims: Pick<Lister<Claim>, 'get'> };
-  readonly concluded:
-    | {
-        readonly state: { readonly claim: Claim | undefined; readonly turn: 'unasked' | 'taken' | 'busy' };
-        readonly conclusion: { readonly events?: readonly RecordedEvent[] | undefined };
-      }
-    | undefined;
-}
-
 export function endRun(
-  context: Forgetting & { readonly turns: VolumeTurns; readonly events: EventRecorder },
+  context: ClaimContext,
   turn: Turn,
-  { key, caches, concluded }: EndedClaimRun,
+  {
+    key,
+    caches,
+    concluded,
+  }: Pick<EndedRun<ClaimLoop>, 'key' | 'concluded'> & {
+    readonly caches: { readonly claims: { get(key: ClaimKey): Claim | undefined } };
+  },
 ): void {
-  const { turns, events } = context;
-  turns.end(turn, key, concluded?.state.turn === 'busy');
+  context.turns.end(turn, key);
+  const now = caches.claims.get(key);
   // A claim that went during the run was forgotten before the run remembered its last call and write.
-  if (caches.claims.get(key) === undefined) forget(context, key);
-  const claim = concluded?.state.claim;
-  if (claim !== undefined) for (const event of concluded?.conclusion.events ?? []) events.record(claim, event);
+  if (now === undefined) forget(context, key);
+  if (concluded?.observed.claim === undefined) return;
+  const { claim: seen } = concluded.observed;
+  const claim = now !== undefined && now.metadata?.uid === seen.metadata?.uid ? now : seen;
+  for (const event of concluded.conclusion.events) context.events.record(claim, event);
 }
 
-type Remembered = { readonly kind: 'infeasible'; readonly sinceMs: number } | { readonly kind: 'final' | 'settled' };
+/** How the last call for the claim ended, and for how long (milliseconds) its refusal still holds; 0: it may be requested. */
+export interface Recalled {
+  readonly entry: CallEntry | undefined;
+  readonly infeasibleForMs: number;
+}
 
-/** How the last call for the claim ended, and for how long (milliseconds) its refusal still holds. */
-export function recall<Entry extends Remembered & { readonly uid: string }>(
-  { memory, settings }: { readonly memory: ClaimMemory<Entry>; readonly settings: ResizerSettings },
+export function recall(
+  { memory, settings }: ClaimContext,
   claim: Claim | undefined,
   { key, clock }: { readonly key: ClaimKey; readonly clock: Clock },
-): { readonly entry: Entry | undefined; readonly infeasibleForMs: number } {
+): Recalled {
   const entry = memory.get(key, claim?.metadata?.uid ?? '');
   const endsMs = entry?.kind === 'infeasible' ? entry.sinceMs + settings.retryIntervalMaxMs : 0;
   return { entry, infeasibleForMs: Math.max(endsMs - clock.monotonicMs(), 0) };

@@ -19,7 +19,7 @@ function withWakes(): { readonly turns: VolumeTurns; readonly woken: string[] } 
 it('given a free turn, then it is taken; given back, then it is free', () => {
   const { turns, woken } = withWakes();
   expect(turns.take('v', 'expand', a)).toBe(true);
-  turns.end('expand', a, false);
+  turns.end('expand', a);
   expect([turns.take('v', 'modify', a), woken]).toEqual([true, []]);
 });
 
@@ -33,17 +33,17 @@ it('given a taken turn, then others wait, each once and in their order', () => {
     ['expand', b],
     ['modify', a],
   ] as const)
-    turns.end(turn, key, true);
-  turns.end('expand', a, false);
+    turns.end(turn, key);
+  turns.end('expand', a);
   expect(woken).toEqual([`modify ${a}`]);
   expect(turns.take('v', 'modify', b)).toBe(false);
-  turns.end('modify', b, true);
+  turns.end('modify', b);
   expect(turns.take('v', 'modify', a)).toBe(true);
-  turns.end('modify', a, false);
+  turns.end('modify', a);
   expect(turns.take('v', 'expand', b)).toBe(true);
-  turns.end('expand', b, false);
+  turns.end('expand', b);
   expect(turns.take('v', 'modify', b)).toBe(true);
-  turns.end('modify', b, false);
+  turns.end('modify', b);
   expect(woken).toEqual([`modify ${a}`, `expand ${b}`, `modify ${b}`]);
 });
 
@@ -51,13 +51,14 @@ it('given a promised turn whose run ends without it, then it goes to the next', 
   const { turns, woken } = withWakes();
   turns.take('v', 'expand', a);
   turns.take('v', 'modify', a);
+  turns.end('modify', a);
   turns.take('v', 'expand', b);
-  turns.end('expand', a, false);
+  turns.end('expand', a);
   // Say, because the claim is gone.
-  turns.end('modify', a, false);
+  turns.end('modify', a);
   expect(woken).toEqual([`modify ${a}`, `expand ${b}`]);
   // A run that began before it was woken and found the turn taken does not give back what it was promised meanwhile.
-  turns.end('expand', b, true);
+  turns.end('expand', b);
   expect([turns.take('v', 'expand', a), turns.take('v', 'expand', b)]).toEqual([false, true]);
 });
 

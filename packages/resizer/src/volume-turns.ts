@@ -20,8 +20,8 @@ export type Turn = 'expand' | 'modify';
 export interface VolumeTurns {
   /** False: another run has the turn, and this key is woken when its turn comes. */
   take(volumeHandle: string, turn: Turn, key: ClaimKey): boolean;
-  /** Reported at the end of every run. `isWaiting`: the run ended because the turn was taken. */
-  end(turn: Turn, key: ClaimKey, isWaiting: boolean): void;
+  /** Reported at the end of every run. */
+  end(turn: Turn, key: ClaimKey): void;
   readonly onFree: Readonly<Record<Turn, WakeSource<ClaimKey>>>;
 }
 
@@ -39,6 +39,8 @@ export function createVolumeTurns(): VolumeTurns {
   const holders = new Map<string, Holder>();
   /** In the order in which they came: with two claims on one volume it may be more than one. */
   const waiting = new Map<string, Asker[]>();
+  /** The runs that found the turn taken, and have not ended. */
+  const refused = new Set<string>();
   const wakes: Record<Turn, ((key: ClaimKey) => void)[]> = { expand: [], modify: [] };
 
   const giveBack = (volumeHandle: string): void => {
@@ -65,9 +67,11 @@ export function createVolumeTurns(): VolumeTurns {
       const queue = waiting.get(volumeHandle) ?? [];
       if (!queue.some((asker) => asker.turn === turn && asker.key === key)) queue.push({ turn, key });
       waiting.set(volumeHandle, queue);
+      refused.add(`${turn} ${key}`);
       return false;
     },
-    end(turn, key, isWaiting) {
+    end(turn, key) {
+      const isWaiting = refused.delete(`${turn} ${key}`);
       for (const [volumeHandle, holder] of holders) {
         const isOwn = holder.turn === turn && holder.key === key;
         if (isOwn && (holder.isTaken || !isWaiting)) giveBack(volumeHandle);

@@ -46,7 +46,7 @@ function given(patches: readonly (Claim | ApiError)[], read: Claim | ApiError = 
     await clock.advance(1_000);
     return await changing;
   };
-  const deps = { client, claims, ownWrites, signal, clock, random: seededRandom(1) };
+  const deps = { client, caches: { claims }, context: { ownWrites }, signal, clock, random: seededRandom(1) };
   return { deps, change, sent, remembered, signal, ownWrites };
 }
 
@@ -54,7 +54,7 @@ describe('a write of what was learned', () => {
   it('given an answer, then the claim as it is stored now is known everywhere, and its change counts as an own write', async () => {
     const { change, sent, remembered, signal, ownWrites } = given([after]);
     const annotations = { a: null };
-    expect(await change(() => ({ status, annotations }))).toEqual({ written: 'done', claim: after });
+    expect(await change(() => ({ status, annotations }))).toEqual(after);
     const metadata = { uid, resourceVersion: '5', annotations };
     expect(sent).toEqual([{ ...ref, body: { metadata, status }, signal, subresource: 'status' }]);
     expect(remembered).toEqual([after]);
@@ -80,7 +80,7 @@ describe('a write of what was learned', () => {
       seen.push(known);
       return { status };
     });
-    expect([result, seen]).toEqual([{ written: 'done', claim: version('7') }, [before, after]]);
+    expect([result, seen]).toEqual([version('7'), [before, after]]);
     const request = (resourceVersion: string): object => ({
       ...ref,
       body: { metadata: { uid, resourceVersion, annotations: undefined }, status },
@@ -96,23 +96,23 @@ describe('a write of what was learned', () => {
   it('[resizer#215] given a conflict after which nothing is to be written, then the claim is the one that was read, and its change is no own write', async () => {
     const { change, sent, ownWrites } = given([conflict], after);
     const result = await change((known) => (known === before ? { status } : undefined));
-    expect([result, sent.length]).toEqual([{ written: 'done', claim: after }, 2]);
+    expect([result, sent.length]).toEqual([after, 2]);
     const foreign: unknown[] = [];
     ownWrites.judge({ previous: before, current: after, isInInitialList: false }, () => foreign.push(after));
     expect(foreign).toEqual([after]);
   });
 
-  it('given a failure, then the claim stays what it was', async () => {
-    const { change, remembered } = given([forbidden]);
-    const result = await change(() => ({ status }));
-    expect([result, remembered]).toEqual([{ written: { failure: forbidden }, claim: before }, []]);
+  it('given a failure, then it is thrown, and the claim stays what it was', async () => {
+    const { deps, remembered } = given([forbidden]);
+    await expect(changeClaim(deps, before, () => ({ status }))).rejects.toBe(forbidden);
+    expect(remembered).toEqual([]);
   });
 });
 
 describe('the write that begins an attempt', () => {
   it('[resizer#199] given an answer, then it carried the version that was decided on', async () => {
     const { deps, sent, remembered, signal } = given([after]);
-    expect(await patchGuardedClaim(deps, before, { status })).toEqual({ written: 'done', claim: after });
+    expect(await patchGuardedClaim(deps, before, { status })).toEqual(after);
     expect(sent).toEqual([
       { ...ref, body: { metadata: { uid, resourceVersion: '5' }, status }, signal, subresource: 'status' },
     ]);
@@ -121,7 +121,7 @@ describe('the write that begins an attempt', () => {
 
   it('[resizer#82] given a conflict and a claim that has changed, then it is sent once, and the claim is known as it is now', async () => {
     const { deps, sent, remembered, signal } = given([conflict], after);
-    expect(await patchGuardedClaim(deps, before, { status })).toEqual({ written: 'conflict', claim: after });
+    expect(await patchGuardedClaim(deps, before, { status })).toBe('conflict');
     expect([sent.slice(1), remembered]).toEqual([[{ read: ref, signal }], [after]]);
   });
 
@@ -130,16 +130,13 @@ describe('the write that begins an attempt', () => {
     { read: 'no claim', answer: forbidden },
   ])('[resizer#82] given a conflict, and a read that shows $read, then it is a failure', async ({ answer }) => {
     const { deps, sent } = given([conflict], answer);
-    expect(await patchGuardedClaim(deps, before, { status })).toEqual({
-      written: { failure: conflict },
-      claim: before,
-    });
+    await expect(patchGuardedClaim(deps, before, { status })).rejects.toBe(conflict);
     expect(sent.length).toBe(2);
   });
 
   it('given another failure than a conflict, then the claim is not read: it may have changed, and the failure counts all the same', async () => {
     const { deps, sent } = given([forbidden], after);
-    const result = await patchGuardedClaim(deps, before, { status });
-    expect([result, sent.length]).toEqual([{ written: { failure: forbidden }, claim: before }, 1]);
+    await expect(patchGuardedClaim(deps, before, { status })).rejects.toBe(forbidden);
+    expect(sent.length).toBe(1);
   });
 });

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One loop alone, between a fake API server and the driver's model. Tests look into its memory. */
-import type { CsiChannel } from '@csi-sidecars/csi';
 import { type Clock, createController, type EventRecorder, type KubeObject, type Loop } from '@csi-sidecars/runtime';
 import {
   createProcess,
@@ -8,26 +7,14 @@ import {
   prepareVolumes,
   type RunningController,
 } from '@csi-sidecars/test-driver/testing';
-import { type ClaimMemory, createClaimMemory } from '../src/claim-memory.ts';
-import type { ResizerDriver } from '../src/driver.ts';
-import { createOpenCalls, type OpenCalls } from '../src/open-calls.ts';
-import { createOwnWrites, type OwnWrites } from '../src/own-writes.ts';
+import { createClaimMemory } from '../src/claim-memory.ts';
+import { createOpenCalls } from '../src/open-calls.ts';
+import { createOwnWrites } from '../src/own-writes.ts';
 import { clusterRules } from '../src/rbac.ts';
-import type { ResizerSettings } from '../src/settings.ts';
-import { createVolumeTurns, type VolumeTurns } from '../src/volume-turns.ts';
+import type { ClaimContext } from '../src/steps.ts';
+import { createVolumeTurns } from '../src/volume-turns.ts';
 import { watchedBy, watchedClasses } from '../src/watched.ts';
 import { aDriver, driverName, someSettings } from './builders.ts';
-
-interface Context<Entry extends { readonly uid: string }> {
-  readonly driver: ResizerDriver;
-  readonly channel: CsiChannel;
-  readonly settings: ResizerSettings;
-  readonly events: EventRecorder;
-  readonly memory: ClaimMemory<Entry>;
-  readonly turns: VolumeTurns;
-  readonly ownWrites: OwnWrites;
-  readonly openCalls: OpenCalls;
-}
 
 type Watched = ReturnType<typeof watchedBy> & { readonly classes: ReturnType<typeof watchedClasses> };
 
@@ -39,10 +26,10 @@ export interface LoopAloneOptions {
   readonly defects?: 'fail' | 'expected';
 }
 
-export async function loopAlone<Entry extends { readonly uid: string }>(
-  define: (context: Context<Entry>, watched: Watched, clock: Clock) => Loop,
+export async function loopAlone(
+  define: (context: ClaimContext, watched: Watched, clock: Clock) => Loop,
   { seed, record = () => undefined, defects = 'fail' }: LoopAloneOptions,
-): Promise<RunningController & { readonly context: Context<Entry> }> {
+): Promise<RunningController & { readonly context: ClaimContext }> {
   const cluster = createTestCluster({
     serviceAccount: 'csi:resizer',
     rules: clusterRules,
@@ -52,7 +39,7 @@ export async function loopAlone<Entry extends { readonly uid: string }>(
   for (const object of seed) cluster.server.seed(object);
   const process = createProcess(cluster, { name: 'csi-resizer', interrupt: undefined, defects });
   const { ports } = process;
-  const context: Context<Entry> = {
+  const context: ClaimContext = {
     driver: aDriver(),
     channel: ports.channel,
     settings: someSettings(),

@@ -6,24 +6,22 @@ export type { ProgramParts, RunControllerOptions, RunPorts } from './program/opt
 export type { ApiParts } from './program/connect-api.ts';
 export type { LeaseOptions } from './program/under-lease.ts';
 // Loops.
-export { ask, attempt, isFailed } from './loop/attempt.ts';
-export type { Answer, Attempt, Failed } from './loop/attempt.ts';
 export { isResync } from './loop/change.ts';
 export { createController } from './loop/create-controller.ts';
 export { defineLoop } from './loop/define-loop.ts';
+export { conclude, concluded, ending, orEnd, perform } from './loop/flow.ts';
+export type { Flow } from './loop/flow.ts';
 export type {
   Cache,
   Caches,
   Change,
   ConcludedRun,
-  Conclusion,
   EndedRun,
   Loop,
   LoopPorts,
   LoopSpec,
   LoopTypes,
-  Performers,
-  Step,
+  Run,
   WakeSource,
   When,
 } from './loop/loop.ts';
@@ -35,14 +33,14 @@ export type { Controller, LoopSettings } from './controller/controller.ts';
 export type { ControllerPorts } from './controller/controller-ports.ts';
 export { runTogether } from './controller/run-together.ts';
 export { done, dropped, postpone, requeueAfter, retry, retryWithin } from './controller/reconcile.ts';
-export type { Outcome } from './controller/reconcile.ts';
+export type { Conclusion, Outcome } from './controller/reconcile.ts';
 export { bucket, defaultControllerLimiter, itemExponential, maxOf, retryLimiter } from './workqueue/rate-limiters.ts';
 export type { RateLimiter } from './workqueue/workqueue.ts';
 // Caches.
 export type { InformerOptions } from './informer/create-informer.ts';
-export type { Indexers, Informer, Lister, ObjectKey } from './informer/informer.ts';
+export type { Indexers, Informer, Lister } from './informer/informer.ts';
 export { keyOf, splitKey, toObjectKey } from './informer/key.ts';
-export type { ObjectName } from './informer/key.ts';
+export type { ObjectKey, ObjectName } from './informer/key.ts';
 export { identityOf } from './informer/transform.ts';
 export type { Transform } from './informer/transform.ts';
 // The API.

@@ -10,8 +10,8 @@ export {
   crashableCall,
   type CrashableProcess,
 } from './crashable-process.ts';
-export { learnedAtStop, silentApi } from './learned-at-stop.ts';
-export type { SilentApi } from './learned-at-stop.ts';
+export { failureAtStop, silentApi } from './failure-at-stop.ts';
+export type { SilentApi } from './failure-at-stop.ts';
 export { memoryFiles } from './memory-files.ts';
 export type { MemoryFiles } from './memory-files.ts';
 export { recordingLogger } from './recording-logger.ts';
@@ -31,3 +31,5 @@ export type { TestExchange, TestServer, TestServerOptions, Wire } from './test-s
 export * from './fake-api-server/index.ts';
 export * from './faults/index.ts';
 export * from './world/index.ts';
+export { walkFlow } from './walk-flow.ts';
+export type { Answers, Walk } from './walk-flow.ts';

@@ -188,7 +188,7 @@ it.each([
     resource: volumeGroupSnapshots,
   },
 ])(
-  '[snapshot-controller#130] given a cache that still shows $what that is gone, when the controller starts, then no content is made for it',
+  '[snapshot-controller#130, S3, G1] given a cache that still shows $what that is gone, when the controller starts, then no content is made for it',
   async ({ watch, object, resource }) => {
     const it = await aController({
       seed: [aClaim({ metadata: { labels: { app: 'db' } } }), aVolume(), aClass(), aGroupClass(), object],

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /** How the runs of all loops end, and how a problem gets into a status on the way. */
 import {
-  type Attempt,
-  type Conclusion as RuntimeConclusion,
+  type Conclusion as AnyConclusion,
   type EventRecorder,
-  isFailed,
+  type Flow,
   type KubeObject,
+  orEnd,
   type Outcome,
+  perform,
   type RecordedEvent,
   retry,
 } from '@csi-sidecars/runtime';
 import { isReported, type Problem } from './save-error.ts';
 
-export interface Conclusion extends RuntimeConclusion {
+export interface Conclusion extends AnyConclusion {
   readonly events: readonly RecordedEvent[];
 }
 
@@ -20,32 +21,27 @@ export function conclude(row: string, outcome: Outcome, ...events: readonly Reco
   return { row, kind: 'conclude', outcome, events };
 }
 
-export interface SaveError<T extends KubeObject> {
-  readonly row: string;
-  readonly kind: 'saveError';
-  readonly object: T;
-  readonly problem: Problem;
-}
-
-export interface Failing<T extends KubeObject> {
-  readonly row: string;
-  readonly object: T;
+export interface Failing {
   /** Default: retry with the backoff. */
   readonly outcome?: Outcome;
   readonly events?: readonly RecordedEvent[];
 }
 
-/** Reports the problem in the status of the object, unless it stands there, and ends the run. */
-export function fail<T extends KubeObject>(
-  { errorSaved }: { readonly errorSaved: Attempt },
-  { row, object, outcome, events = [] }: Failing<T>,
-  problem: Problem,
-): SaveError<T> | Conclusion {
-  if (errorSaved === 'untried' && !isReported(object, problem)) return { row, kind: 'saveError', object, problem };
-  if (isFailed(errorSaved)) {
-    return conclude(row, retry(new Error(problem.message, { cause: errorSaved.failure })), ...events);
-  }
-  return conclude(row, outcome ?? retry(new Error(problem.message)), ...events);
+/** Ends a run with a problem that its object shows. */
+export type Fail<T extends KubeObject> = (row: string, object: T, failing: Problem & Failing) => Flow<Conclusion>;
+
+/** `save` shows the problem in the status of the object. One that stands there already is not written again. */
+export function failing<T extends KubeObject>(
+  save: (run: never, object: T, problem: Problem) => Promise<void>,
+): Fail<T> {
+  return function* (row, object, { outcome, events = [], ...problem }) {
+    if (!isReported(object, problem)) {
+      yield* orEnd(perform(row, save, object, problem), (cause) =>
+        conclude(row, retry(new Error(problem.message, { cause })), ...events),
+      );
+    }
+    return conclude(row, outcome ?? retry(new Error(problem.message)), ...events);
+  };
 }
 
 /** The events of a run that has ended, about the object that it was about. */

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** An error that the controller itself finds, in the status of a snapshot or a group snapshot. One helper for both kinds. */
 import {
-  attempt,
   changeObject,
   type ChangeObjectDeps,
   type EventRecorder,
-  type Failed,
   type KubeObject,
   type Resource,
   timestamp,
@@ -48,26 +46,17 @@ export async function saveError<T extends WithError>(
   { events, ...deps }: SaveErrorDeps<T>,
   { resource, object, problem }: ErrorToSave<T>,
   signal: AbortSignal,
-): Promise<'done' | Failed> {
+): Promise<void> {
   const error = { time: timestamp(deps.clock.nowMs()), message: problem.message };
   const status = { error, ...(problem.readiness === 'notReady' ? { readyToUse: false } : {}) };
   let isOvertaken = false;
-  const saved = await attempt(() =>
-    changeObject(
-      deps,
-      {
-        resource,
-        object,
-        subresource: 'status',
-        patch: (known) => {
-          isOvertaken = becameReady(object, known);
-          return isOvertaken || isReported(known, problem) ? undefined : { status };
-        },
-      },
-      { signal },
-    ),
-  );
-  if (isOvertaken) return saved;
-  events.record(object, { type: 'Warning', reason: problem.reason, message: problem.message });
-  return saved;
+  const patch = (known: T): { readonly status: object } | undefined => {
+    isOvertaken = becameReady(object, known);
+    return isOvertaken || isReported(known, problem) ? undefined : { status };
+  };
+  try {
+    await changeObject(deps, { resource, object, subresource: 'status', patch }, { signal });
+  } finally {
+    if (!isOvertaken) events.record(object, { type: 'Warning', reason: problem.reason, message: problem.message });
+  }
 }

@@ -8,7 +8,7 @@ import {
   type Loop,
   type Metrics,
 } from '@csi-sidecars/runtime';
-import { claimLoop } from './claim/loop.ts';
+import { claimLoop } from './claim.ts';
 import { groupKind, singleKind } from './content/kinds.ts';
 import { contentLoop } from './content/loop.ts';
 import { groupSnapshotLoop } from './group-snapshot/loop.ts';

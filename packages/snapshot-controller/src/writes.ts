@@ -5,16 +5,12 @@
  */
 import {
   type ApiClient,
-  ask,
-  attempt,
   changeObject,
   definedOnly,
-  type Failed,
   finalizersWith,
   finalizersWithout,
   ignoreNotFound,
   isConflict,
-  isFailed,
   type KubeObject,
   type LoopPorts,
   type ObjectChange,
@@ -36,36 +32,32 @@ export interface Writing<T extends KubeObject> extends Pick<LoopPorts, 'clock' |
   readonly signal: AbortSignal;
 }
 
-export type Reply<T> = { readonly value: T } | Failed;
-
 /** Finalizers and fields of the spec in one write. An object that is being deleted gets none of it, and a field that is set by now stays. */
 export function prepareObject<T extends KubeObject & { readonly spec?: object }>(
   writing: Writing<T>,
   object: T,
   wanted: { readonly finalizers: readonly string[]; readonly spec: Readonly<Record<string, string | undefined>> },
-): Promise<Reply<T>> {
-  return ask(() =>
-    change(writing, {
-      object,
-      patch: (known) => {
-        if (known.metadata?.deletionTimestamp !== undefined) return undefined;
-        const finalizers = finalizersWith(known, ...wanted.finalizers);
-        const spec: Readonly<Record<string, unknown>> = { ...known.spec };
-        const missing = Object.entries(definedOnly(wanted.spec)).filter(([field]) => spec[field] === undefined);
-        if (finalizers === undefined && missing.length === 0) return undefined;
-        return {
-          ...(finalizers === undefined ? {} : { metadata: { finalizers } }),
-          ...(missing.length === 0 ? {} : { spec: Object.fromEntries(missing) }),
-        };
-      },
-    }),
-  );
+): Promise<T> {
+  return change(writing, {
+    object,
+    patch: (known) => {
+      if (known.metadata?.deletionTimestamp !== undefined) return undefined;
+      const finalizers = finalizersWith(known, ...wanted.finalizers);
+      const spec: Readonly<Record<string, unknown>> = { ...known.spec };
+      const missing = Object.entries(definedOnly(wanted.spec)).filter(([field]) => spec[field] === undefined);
+      if (finalizers === undefined && missing.length === 0) return undefined;
+      return {
+        ...(finalizers === undefined ? {} : { metadata: { finalizers } }),
+        ...(missing.length === 0 ? {} : { spec: Object.fromEntries(missing) }),
+      };
+    },
+  });
 }
 
 /** The content under its derived name: created, or found. The caller has to check that it belongs to the object. */
-export function createContent<C extends KubeObject>(writing: Writing<C>, content: C): Promise<Reply<C>> {
+export function createContent<C extends KubeObject>(writing: Writing<C>, content: C): Promise<C> {
   const { resource, signal } = writing;
-  return ask(() => createOrGet(writing, { resource, object: content }, signal));
+  return createOrGet(writing, { resource, object: content }, signal);
 }
 
 export interface Binding<C extends KubeObject> {
@@ -84,36 +76,32 @@ export function bindContent<C extends KubeObject>(
   writing: Writing<C>,
   content: C,
   { owner, referenceOf, finalizer, spec }: Binding<C>,
-): Promise<Reply<C>> {
-  return ask(() =>
-    change(writing, {
-      object: content,
-      patch: (known) => {
-        if (!mayBindTo(referenceOf(known), owner)) return undefined;
-        const finalizers = isDeleting(known) ? undefined : finalizersWith(known, finalizer);
-        return { ...(finalizers === undefined ? {} : { metadata: { finalizers } }), spec };
-      },
-    }),
-  );
+): Promise<C> {
+  return change(writing, {
+    object: content,
+    patch: (known) => {
+      if (!mayBindTo(referenceOf(known), owner)) return undefined;
+      const finalizers = isDeleting(known) ? undefined : finalizersWith(known, finalizer);
+      return { ...(finalizers === undefined ? {} : { metadata: { finalizers } }), spec };
+    },
+  });
 }
 
 /** Resolves with the object as it is stored then. One that became ready since it was read keeps its readiness and its error. */
-export async function saveStatusOf<T extends KubeObject & { readonly status?: AnyStatus }>(
+export function saveStatusOf<T extends KubeObject & { readonly status?: AnyStatus }>(
   writing: Writing<T>,
   object: T,
   { facts, bound }: { readonly facts: ContentFacts; readonly bound: Parameters<typeof mergedStatus>[2] },
-): Promise<Reply<T>> {
-  return ask(() =>
-    change(writing, {
-      object,
-      subresource: 'status',
-      patch: (known) => {
-        const kept = becameReady(object, known) ? { readyToUse: true, error: known.status?.error } : {};
-        const status = mergedStatus(known.status, { ...facts, ...kept }, bound);
-        return status && { status };
-      },
-    }),
-  );
+): Promise<T> {
+  return change(writing, {
+    object,
+    subresource: 'status',
+    patch: (known) => {
+      const kept = becameReady(object, known) ? { readyToUse: true, error: known.status?.error } : {};
+      const status = mergedStatus(known.status, { ...facts, ...kept }, bound);
+      return status && { status };
+    },
+  });
 }
 
 /**
@@ -125,18 +113,16 @@ export async function markContent<C extends KubeObject>(
   writing: Writing<C>,
   content: C,
   { mark, isIts }: { readonly mark: ContentMark; readonly isIts: (content: C) => boolean },
-): Promise<Reply<C>> {
-  return ask(async () => {
-    const marked = await change(writing, {
-      object: content,
-      patch: (known) => {
-        if (!isIts(known) || isMarked(known, mark)) return undefined;
-        const finalizers = isDeleting(known) ? undefined : finalizersWith(known, mark.finalizer);
-        return { metadata: { annotations: { [mark.annotation]: annotationYes }, ...definedOnly({ finalizers }) } };
-      },
-    }).catch(ignoreNotFound);
-    return marked ?? content;
-  });
+): Promise<C> {
+  const marked = await change(writing, {
+    object: content,
+    patch: (known) => {
+      if (!isIts(known) || isMarked(known, mark)) return undefined;
+      const finalizers = isDeleting(known) ? undefined : finalizersWith(known, mark.finalizer);
+      return { metadata: { annotations: { [mark.annotation]: annotationYes }, ...definedOnly({ finalizers }) } };
+    },
+  }).catch(ignoreNotFound);
+  return marked ?? content;
 }
 
 function isDeleting({ metadata }: KubeObject): boolean {
@@ -144,20 +130,18 @@ function isDeleting({ metadata }: KubeObject): boolean {
 }
 
 /** A missing object has no finalizers. */
-export function removeFinalizers<T extends KubeObject>(
+export async function removeFinalizers<T extends KubeObject>(
   writing: Writing<T>,
   object: T,
   finalizers: readonly string[],
-): Promise<'done' | Failed> {
-  return attempt(() =>
-    change(writing, {
-      object,
-      patch: (known) => {
-        const kept = finalizersWithout(known, ...finalizers);
-        return kept && { metadata: { finalizers: kept } };
-      },
-    }).catch(ignoreNotFound),
-  );
+): Promise<void> {
+  await change(writing, {
+    object,
+    patch: (known) => {
+      const kept = finalizersWithout(known, ...finalizers);
+      return kept && { metadata: { finalizers: kept } };
+    },
+  }).catch(ignoreNotFound);
 }
 
 /**
@@ -168,7 +152,7 @@ export function deleteObject<T extends KubeObject>(
   { client, clock, random, cache, resource, signal }: Writing<T>,
   object: T,
   mayGo: (object: T) => boolean,
-): Promise<Reply<T | undefined>> {
+): Promise<T | undefined> {
   const { namespace, name = '', uid } = object.metadata ?? {};
   let known = object;
   let isOld = false;
@@ -191,29 +175,27 @@ export function deleteObject<T extends KubeObject>(
       throw error;
     }
   };
-  return ask(() => retryOnConflict({ clock, random }, write).catch(ignoreNotFound));
+  return retryOnConflict({ clock, random }, write).catch(ignoreNotFound);
 }
 
 /**
  * Read from the API server, because the cache may be behind. Undefined: it does not exist. A name that no object can have is not asked for:
  * it comes from a user, and the API server refuses some of them with another answer than NotFound.
  */
-export function readObject<T extends KubeObject>(
+export async function readObject<T extends KubeObject>(
   { client, cache, resource, signal }: Writing<T>,
   { namespace, name = '' }: Pick<ObjectMeta, 'namespace' | 'name'>,
-): Promise<Reply<T | undefined>> {
-  return ask(async () => {
-    if (!isDnsSubdomain(name)) return undefined;
-    const found = await client.get(resource, { namespace, name }, { signal }).catch(ignoreNotFound);
-    if (found !== undefined) cache.remember(found);
-    return found;
-  });
+): Promise<T | undefined> {
+  if (!isDnsSubdomain(name)) return undefined;
+  const found = await client.get(resource, { namespace, name }, { signal }).catch(ignoreNotFound);
+  if (found !== undefined) cache.remember(found);
+  return found;
 }
 
 /** The same object, read again. Undefined: it is gone, although another one may have its name. */
-export async function readAgain<T extends KubeObject>(writing: Writing<T>, object: T): Promise<Reply<T | undefined>> {
+export async function readAgain<T extends KubeObject>(writing: Writing<T>, object: T): Promise<T | undefined> {
   const read = await readObject(writing, object.metadata ?? {});
-  return isFailed(read) || read.value?.metadata?.uid === object.metadata?.uid ? read : { value: undefined };
+  return read?.metadata?.uid === object.metadata?.uid ? read : undefined;
 }
 
 function change<T extends KubeObject>(

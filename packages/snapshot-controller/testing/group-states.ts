@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** States of the group loop for tables: a dynamic group that has everything but its content. */
+/** Parts of groups on their way, and the content that an administrator makes. */
 import { snapshotFinalizers, type VolumeGroupSnapshot, type VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
-import { type GroupState, nothingLearned } from '../src/group-snapshot/state.ts';
-import { aClaim, aGroup, aGroupClass, aGroupContent, aVolume } from './builders.ts';
+import { aGroupContent } from './builders.ts';
 
 /** The finalizer that a group has once it is prepared. */
 export const preparedGroup: { readonly finalizers: readonly string[] } = {
@@ -20,22 +19,3 @@ export const staticGroupContent: VolumeGroupSnapshotContent = aGroupContent({
   name: 'content',
   spec: { source: { groupSnapshotHandles: { volumeGroupSnapshotHandle: 'g', volumeSnapshotHandles: [] } } },
 });
-
-export function aGroupState(facts: Partial<GroupState> = {}): GroupState {
-  return {
-    group: aGroup({ metadata: preparedGroup }),
-    classes: [aGroupClass()],
-    content: undefined,
-    nodes: [],
-    incomplete: [],
-    owned: [],
-    beingRestored: [],
-    ...nothingLearned,
-    // It has no content that the cache lacks.
-    contentAsked: { value: undefined },
-    confirmed: 'done',
-    isBegun: true,
-    sources: { value: [{ claim: aClaim(), volume: aVolume() }] },
-    ...facts,
-  };
-}

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the loops over VolumeSnapshotContents and VolumeGroupSnapshotContents have in common, named once: their types, the facts of a
- * run, its actions, and `ContentKind`, which holds everything in which the two differ.
- *
- * Not here: the order of the rows, which each loop states in its own `decide.ts`.
+ * What the loops over VolumeSnapshotContents and VolumeGroupSnapshotContents have in common, named once: their types, and `ContentKind`,
+ * which holds everything in which the two differ.
  */
 import type { CsiChannel, DriverInfo, Method, RequestOf, ResponseOf } from '@csi-sidecars/csi';
 import type {
-  Answer,
-  Attempt,
+  Change,
   Conclusion as RuntimeConclusion,
   EventRecorder,
   LoopTypes,
@@ -25,12 +22,12 @@ import type {
   VolumeSnapshotClass,
   VolumeSnapshotContent,
 } from '@csi-sidecars/volume';
+
 import type { Messages } from './messages.ts';
 import type { SnapshotterSettings } from './settings.ts';
 
 export type AnyContent = VolumeSnapshotContent | VolumeGroupSnapshotContent;
 export type AnyClass = VolumeSnapshotClass | VolumeGroupSnapshotClass;
-export type Secrets = Readonly<Record<string, string>>;
 
 /** The types of one loop. */
 export interface ContentTypes {
@@ -43,29 +40,7 @@ export interface ContentTypes {
   readonly taken: { readonly isReady: boolean };
 }
 
-export interface ContentLoop<T extends ContentTypes> extends LoopTypes {
-  /** The name of the content. */
-  readonly key: ObjectKey;
-  readonly watched: {
-    /** With the index `class`. */
-    readonly contents: T['content'];
-    readonly classes: T['class'];
-  };
-  readonly state: ContentState<T>;
-  readonly action: ContentAction<T>;
-}
-
-/** The same for every content of the process. */
-export interface ContentContext {
-  readonly driver: DriverInfo;
-  readonly channel: CsiChannel;
-  readonly settings: SnapshotterSettings;
-  readonly events: EventRecorder;
-}
-
-export type DecideContext = Pick<ContentContext, 'driver' | 'settings'>;
-
-export interface ContentState<T extends ContentTypes> extends Observed<T>, Learned<T> {}
+export type FlowContext = Pick<ContentContext, 'driver' | 'settings'>;
 
 export interface Observed<T extends ContentTypes> {
   /** Its newest known state, own writes included. Undefined: it is gone, or belongs to another driver. */
@@ -76,63 +51,25 @@ export interface Observed<T extends ContentTypes> {
   readonly isFirst: boolean;
 }
 
-export interface Learned<T extends ContentTypes> {
-  /** The secret that the annotations of the content name. */
-  readonly secrets: Answer<Secrets>;
-  /** The secret that the class names for queries. */
-  readonly querySecrets: Answer<Secrets>;
-  readonly marked: Attempt;
-  /** An intent of which another program had removed a part is written again. */
-  readonly restored: Attempt;
-  /** The content was read from the API server. */
-  readonly confirmed: Attempt;
-  readonly created: Answer<ResponseOf<T['create']>>;
-  readonly queried: Answer<ResponseOf<T['query']>>;
-  readonly saved: Attempt;
-  readonly unmarked: Attempt;
-  readonly failureSaved: Attempt;
-  readonly deleted: Attempt;
-  readonly cleared: Attempt;
-  readonly released: Attempt;
+export interface ContentLoop<T extends ContentTypes> extends LoopTypes {
+  /** The name of the content. */
+  readonly key: ObjectKey;
+  readonly watched: {
+    /** With the index `class`. */
+    readonly contents: T['content'];
+    readonly classes: T['class'];
+  };
+  readonly observed: Observed<T>;
+  readonly conclusion: Conclusion;
 }
 
-export const nothingLearned: Learned<never> = {
-  secrets: 'unasked',
-  querySecrets: 'unasked',
-  marked: 'untried',
-  restored: 'untried',
-  confirmed: 'untried',
-  created: 'unasked',
-  queried: 'unasked',
-  saved: 'untried',
-  unmarked: 'untried',
-  failureSaved: 'untried',
-  deleted: 'untried',
-  cleared: 'untried',
-  released: 'untried',
-};
-
-export type ContentAction<T extends ContentTypes> = { readonly row: string } & (
-  | { readonly kind: 'readSecret'; readonly reference: SecretReference }
-  | { readonly kind: 'readQuerySecret'; readonly reference: SecretReference }
-  /** Record the intent: from here on a call may be under way, and the content must not be deleted. */
-  | { readonly kind: 'mark'; readonly content: T['content'] }
-  /** Another program removed the intent of an open call, or a part of it. It is recorded again, also on a content that is to be deleted. */
-  | { readonly kind: 'restoreMark'; readonly content: T['content'] }
-  /** An intent of an earlier run: the cache may be behind, and the content may be gone. */
-  | { readonly kind: 'confirm'; readonly content: T['content'] }
-  | { readonly kind: 'create'; readonly request: RequestOf<T['create']> }
-  | { readonly kind: 'query'; readonly request: RequestOf<T['query']> }
-  | { readonly kind: 'save'; readonly content: T['content']; readonly taken: T['taken'] }
-  | { readonly kind: 'unmark'; readonly content: T['content'] }
-  | { readonly kind: 'saveFailure'; readonly content: T['content']; readonly message: string }
-  | { readonly kind: 'delete'; readonly request: RequestOf<T['delete']> }
-  /** The snapshot is deleted: without its handle it is not deleted again. */
-  | { readonly kind: 'clear'; readonly content: T['content'] }
-  /** Take off the finalizer. */
-  | { readonly kind: 'release'; readonly content: T['content'] }
-  | Conclusion
-);
+/** The same for every content of the process. */
+export interface ContentContext {
+  readonly driver: DriverInfo;
+  readonly channel: CsiChannel;
+  readonly settings: SnapshotterSettings;
+  readonly events: EventRecorder;
+}
 
 export interface Conclusion extends RuntimeConclusion {
   readonly events: readonly RecordedEvent[];
@@ -142,6 +79,15 @@ export interface Conclusion extends RuntimeConclusion {
 export interface Planned<Request> {
   readonly request: Request;
   readonly reference: SecretReference | undefined;
+}
+
+export interface PlannedQuery<T extends ContentTypes> extends Planned<RequestOf<T['query']>> {
+  /** Whose secret it is: that of the annotations, or that of the class. */
+  readonly secretOf: 'annotations' | 'class';
+  /** The driver cannot be asked: this is taken for granted. */
+  readonly assumed?: T['taken'] | undefined;
+  /** What the answer says about the snapshot. The message of a refusal says why it cannot be used. */
+  readonly readAnswer: (response: ResponseOf<T['query']>) => Result<T['taken']>;
 }
 
 /** Everything in which the two kinds of content differ. Pure. */
@@ -159,6 +105,26 @@ export interface ContentKind<T extends ContentTypes> {
   readonly referenceOf: (content: T['content']) => ContentReference | undefined;
   /** The snapshot was there before the content. */
   readonly isPreProvisioned: (content: T['content']) => boolean;
+  /** It names something to take a snapshot of, or a snapshot. */
+  readonly hasSource: (content: T['content']) => boolean;
+  /** How a content that is neither ready nor to be deleted gets its snapshot; `group`: with its group. */
+  readonly wayOf: (content: T['content']) => 'create' | 'query' | 'group';
+  /** The volumes, as messages name them. */
+  readonly volumesOf: (content: T['content']) => string;
+  /** The message of a refusal is the cause of the failure, in full. */
+  readonly planCreation: (
+    content: T['content'],
+    found: T['class'] | undefined,
+    context: FlowContext,
+  ) => Result<Planned<RequestOf<T['create']>>>;
+  readonly planQuery: (
+    content: T['content'],
+    found: T['class'] | undefined,
+    context: FlowContext,
+  ) => Result<PlannedQuery<T>>;
+  readonly planDeletion: (content: T['content']) => Result<RequestOf<T['delete']>>;
+  /** Changes that wake a content beside those of `changes.ts`. Default: none. */
+  readonly alsoMatters?: (change: Change<T['content']>) => boolean;
   /** Policy and status say that the snapshot goes with the content. */
   readonly takesSnapshotAlong: (content: T['content']) => boolean;
   /** Undefined: the status shows all that already. */
@@ -182,6 +148,9 @@ export interface ContentAnnotations {
 
 /** The rows that both loops have, by what they are about. */
 export interface Rows {
+  readonly gone: string;
+  readonly foreign: string;
+  readonly otherClass: string;
   readonly noCredentials: string;
   readonly delete: string;
   readonly clear: string;

@@ -176,7 +176,7 @@ async function run(story: Story): Promise<void> {
 }
 
 it.each([0, 20, 40, 60, 80, 100, 120, 140, 160, 180])(
-  'given twenty stories of failures, from seed %i on, then nothing is left of what was deleted, and the rest is ready',
+  '[csi-snapshotter#G1] given twenty stories of failures, from seed %i on, then nothing is left of what was deleted, and the rest is ready',
   async (first) => {
     for (let seed = first; seed < first + 20; seed++) {
       await run(draw(seed)).catch((error: unknown) => {

@@ -8,10 +8,9 @@ import {
   type EventRecorder,
   runTogether,
 } from '@csi-sidecars/runtime';
+import { contentLoop } from './content-loop.ts';
 import { snapshotKind } from './content/kind.ts';
-import { snapshotLoop } from './content/loop.ts';
 import { groupSnapshotKind } from './group-content/kind.ts';
-import { groupSnapshotLoop } from './group-content/loop.ts';
 import type { SnapshotterSettings } from './settings.ts';
 import { watchesOf } from './watched.ts';
 
@@ -34,8 +33,9 @@ export function createSnapshotter(
   const context = { driver, channel, settings, events };
   const { resyncMs, nodeName } = settings;
   const watched = { driverName: driver.name, resyncMs, nodeName };
-  const loops = [snapshotLoop(context, watchesOf(snapshotKind, watched))];
-  if (settings.groupSnapshots) loops.push(groupSnapshotLoop(context, watchesOf(groupSnapshotKind, watched)));
+  const loops = [contentLoop(context, snapshotKind, watchesOf(snapshotKind, watched))];
+  if (settings.groupSnapshots)
+    loops.push(contentLoop(context, groupSnapshotKind, watchesOf(groupSnapshotKind, watched)));
   const controllers = loops.map((loop) => createController(ports, [loop]));
   return {
     run: (signal) =>

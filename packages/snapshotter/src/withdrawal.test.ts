@@ -163,7 +163,7 @@ describe.each(kinds)('the intent of $what', (kind) => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#142] given a call that is under way, when the label is set to withdrawn, then the content goes after the answer', async () => {
+  it('[csi-snapshotter#142, G14] given a call that is under way, when the label is set to withdrawn, then the content goes after the answer', async () => {
     const s = await openCall(kind);
     change(s, asked);
     withdraw(s);
@@ -186,7 +186,7 @@ describe.each(kinds)('the intent of $what', (kind) => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#145] given a deletion without the consent of snapshot-controller, when the label is set to withdrawn, then no call is made any more, and the consent releases the content', async () => {
+  it('[csi-snapshotter#145, G25] given a deletion without the consent of snapshot-controller, when the label is set to withdrawn, then no call is made any more, and the consent releases the content', async () => {
     const s = await openCall(kind);
     await s.clock.advance(30_100);
     const direct = (content: AnyContent) => ({

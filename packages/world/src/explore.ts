@@ -99,7 +99,7 @@ async function replay(seed: number): Promise<void> {
   if (values.bug !== undefined) putBugBack(values.bug);
   const [{ runStory }, { drawStory }, { shrinkStory }] = await Promise.all([
     import('./run-story.ts'),
-    import('./story.ts'),
+    import('./draw-story.ts'),
     import('./shrink-story.ts'),
   ]);
   const drawn = drawStory(seed);

@@ -24,7 +24,7 @@ const task = JSON.parse(process.argv[2] ?? '{}') as Task;
 Error.stackTraceLimit = 0;
 const memory = task.memory ? watchMemory() : undefined;
 if (task.bug !== undefined) putBugBack(task.bug);
-const [{ runStory }, { drawStory }] = await Promise.all([import('./run-story.ts'), import('./story.ts')]);
+const [{ runStory }, { drawStory }] = await Promise.all([import('./run-story.ts'), import('./draw-story.ts')]);
 const send = (report: Report): void => void process.send?.(report);
 
 const reportedStories = 50;

@@ -72,7 +72,7 @@ export async function runStory(story: Story, memory?: MemoryWatch, more?: MoreOf
     ...world.breaches(),
     ...remembered,
     ...repetitions,
-    ...secretsInObjects(world),
+    ...secretsInObjects(world.sim.server),
     ...stuck.map((text) => `drains: ${text}`),
   ];
   const promised = story.shape.damage ? all.filter((text) => /^(one-call|secret|drains: (?!leak))/.test(text)) : all;

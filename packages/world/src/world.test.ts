@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runStory } from './run-story.ts';
 import { firstSeed, regressions, seedCount } from './seeds.ts';
-import { drawStory } from './story.ts';
+import { drawStory } from './draw-story.ts';
 
 /** Plays the seeds from the first one of CI on. */
 function explore(count: number, ...flags: readonly string[]): void {

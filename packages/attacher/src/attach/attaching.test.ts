@@ -202,7 +202,7 @@ describe('errors before anything is published', () => {
     expect([a.calls(), a.writes()]).toEqual([[], [saved]]);
   });
 
-  it('[attacher#10] given a volume that is being deleted, then the error is written with every retry, and nothing else happens', async () => {
+  it('[attacher#10, F2] given a volume that is being deleted, then the error is written with every retry, and nothing else happens', async () => {
     const a = await attacherWith(anAttachment(), aVolume({ deleting: 'yes' }), aCsiNode());
     expect([errorOf(a), a.writes()]).toEqual(['PersistentVolume "pv1" is marked for deletion', [saved]]);
     await a.clock.advance(8_000);

@@ -55,7 +55,10 @@ it('given a forced attachment, when the object is gone, then it is not forced an
 it('given a run that throws after it has noted its call, then the call does not count as in flight any more', async () => {
   const l = await aLoop(aVolume(), aCsiNode());
   l.memory.publications.set = () => {
-    throw new Error('defect');
+    l.memory.publications.get = () => {
+      throw new Error('defect');
+    };
+    return l.memory.publications;
   };
   const attachment = anAttachment();
   l.server.seed(attachment);

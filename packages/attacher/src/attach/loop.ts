@@ -3,21 +3,29 @@
 import {
   type Caches,
   type Change,
+  type Conclusion,
   type CSINode,
   defineLoop,
   isResync,
   type Lister,
   type Loop,
+  type LoopTypes,
   stringifyJson,
+  toObjectKey,
   type VolumeAttachment,
 } from '@csi-sidecars/runtime';
 import { type AttachmentKey, attachmentKey, finalizersOf, isAttached, isDeleting } from '../attachment.ts';
 import { annotations } from '../names.ts';
 import { type Watched, queueNames } from '../watched.ts';
-import { decide } from './decide.ts';
-import { observe, observeAgain } from './observe.ts';
-import { performers } from './perform.ts';
-import type { AttachContext, AttachLoop } from './state.ts';
+import { attach, type Observed } from './flow.ts';
+import { type AttachContext, type AttachWatched, look } from './steps.ts';
+
+export interface AttachLoop extends LoopTypes {
+  readonly key: AttachmentKey;
+  readonly watched: AttachWatched;
+  readonly observed: Observed;
+  readonly conclusion: Conclusion;
+}
 
 export function attachLoop(context: AttachContext, watched: Watched): Loop {
   const { driver, finalizer, memory, runs, settings } = context;
@@ -44,12 +52,24 @@ export function attachLoop(context: AttachContext, watched: Watched): Loop {
     },
     sources: [runs.onForced],
     observe: (caches, key) => observe(context, caches, key),
-    observeAgain: (caches, key, { uid }) => observeAgain(context, caches, { key, uid }),
-    decide: (state) => decide(state, context),
-    perform: performers(context),
+    context,
+    flow: (observed) => attach(observed, context),
     onEnd: ({ key, concluded }) => runs.end(key, concluded?.conclusion.outcome),
     lanes: { preferred: 'attach', other: 'detach', classify: laneOf },
   });
+}
+
+function observe(context: AttachContext, caches: Caches<AttachLoop>, key: AttachmentKey): Observed {
+  const attachment = caches.attachments.get(key);
+  const isOurs = attachment?.spec.attacher === context.driver.name;
+  const volumeName = isOurs ? attachment.spec.source.persistentVolumeName : undefined;
+  const uid = isOurs ? attachment.metadata?.uid : undefined;
+  return {
+    ...look({ context, caches, key }, uid),
+    uid,
+    isForced: isOurs && context.runs.isForced(attachment),
+    volume: volumeName === undefined ? undefined : caches.volumes.get(toObjectKey(undefined, volumeName)),
+  };
 }
 
 /**

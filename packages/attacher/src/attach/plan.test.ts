@@ -19,7 +19,7 @@ function planOf(volume: VolumeFacts, { capabilities = [], defaultFsType = '', in
     finalizer,
   };
   const attachment = anAttachment(inline === undefined ? {} : { source: { inlineVolumeSpec: inline } });
-  return toPlan({ volume: { value: aVolume(volume) } }, attachment, context);
+  return toPlan(attachment, aVolume(volume), context);
 }
 
 function requestOf(volume: VolumeFacts, facts?: PlanSetUp) {
@@ -51,7 +51,7 @@ it('[attacher#132] given an in-tree GCE disk, then the request carries the handl
   const { csi: _csi, ...spec } = aVolume().spec ?? {};
   const volume = { ...aVolume(), spec: { ...spec, gcePersistentDisk: { pdName: 'disk' } } };
   const context = { driver: aDriver(), settings: someSettings(), finalizer };
-  const plan = toPlan({ volume: { value: volume } }, anAttachment(), context);
+  const plan = toPlan(anAttachment(), volume, context);
   expect(plan).toMatchObject({
     kind: 'ok',
     value: { migrated: true, request: { volume_id: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/disk' } },
@@ -59,22 +59,19 @@ it('[attacher#132] given an in-tree GCE disk, then the request carries the handl
 });
 
 describe('the volume of an attachment', () => {
-  it.each([
-    { given: 'has not been read', read: 'unasked' as const },
-    { given: 'could not be read', read: { failure: new Error('no') } },
-    { given: 'does not exist', read: { value: undefined } },
-  ])('given a PersistentVolume that $given, then there is no target', ({ read }) => {
-    expect(toTarget(anAttachment(), read)).toEqual({ kind: 'error', message: 'persistentvolume "pv1" not found' });
+  it('given a PersistentVolume that does not exist, then there is no target', () => {
+    const message = 'persistentvolume "pv1" not found';
+    expect(toTarget(anAttachment(), undefined)).toEqual({ kind: 'error', message });
   });
 
   it('given an attachment without a source, then there is no target', () => {
     const message = 'neither InlineCSIVolumeSource nor PersistentVolumeName specified in VA source';
-    expect(toTarget(anAttachment({ source: {} }), 'unasked')).toEqual({ kind: 'error', message });
+    expect(toTarget(anAttachment({ source: {} }), undefined)).toEqual({ kind: 'error', message });
   });
 
   it('given a secret reference without a namespace, then the namespace is empty', () => {
     const volume = aVolume({ csi: { controllerPublishSecretRef: { name: 's' } } });
-    expect(toTarget(anAttachment(), { value: volume })).toMatchObject({
+    expect(toTarget(anAttachment(), volume)).toMatchObject({
       value: { reference: { name: 's', namespace: '' } },
     });
   });

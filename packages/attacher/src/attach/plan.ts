@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Builds the publish request from a VolumeAttachment and its volume, without secrets and node id. */
 import type { ControllerPublishVolumeRequestInput, DriverInfo } from '@csi-sidecars/csi';
-import { isFailed, type PersistentVolume, type VolumeAttachment } from '@csi-sidecars/runtime';
+import type { PersistentVolume, VolumeAttachment } from '@csi-sidecars/runtime';
 import {
   type CsiVolume,
   ok,
@@ -14,7 +14,6 @@ import {
 } from '@csi-sidecars/volume';
 import { volumeNotFound, volumeSourceOf } from '../volume-source.ts';
 import type { AttacherSettings } from '../settings.ts';
-import type { AttachState } from './state.ts';
 
 export interface PlanContext {
   readonly driver: DriverInfo;
@@ -32,8 +31,8 @@ export type PlanAnswer =
   | { readonly kind: 'error'; readonly row: 'A7' | 'A8'; readonly message: string };
 
 export function toPlan(
-  { volume }: Pick<AttachState, 'volume'>,
   attachment: VolumeAttachment,
+  volume: PersistentVolume | undefined,
   { driver, settings }: PlanContext,
 ): PlanAnswer {
   const target = toTarget(attachment, volume);
@@ -64,11 +63,10 @@ export interface Target extends CsiVolume {
 }
 
 /** Describes the volume of an attachment, a PersistentVolume or an inline volume, as a CSI volume. */
-export function toTarget(attachment: VolumeAttachment, read: AttachState['volume']): Result<Target> {
+export function toTarget(attachment: VolumeAttachment, volume: PersistentVolume | undefined): Result<Target> {
   const source = volumeSourceOf(attachment);
   if (source.kind === 'error') return source;
   if (source.value.kind === 'inline') return describe(source.value.spec, toInlineCsiVolume(source.value.spec));
-  const volume = read === 'unasked' || isFailed(read) ? undefined : read.value;
   if (volume === undefined) return refuse(volumeNotFound(source.value.name));
   return describe(volume.spec ?? {}, toCsiVolume(volume));
 }

@@ -18,8 +18,7 @@ import { listerOf } from '../../testing/lister-of.ts';
 import { attachmentKey } from '../attachment.ts';
 import { type AttachmentRuns, createAttachmentRuns } from '../attachment-runs.ts';
 import { watchedBy } from '../watched.ts';
-import { driftLoop } from './loop.ts';
-import * as messages from './messages.ts';
+import { disagrees, driftLoop, passFailed, skipped } from './loop.ts';
 
 /** A comparison loop over these attachments. The driver takes a second to answer. */
 interface Comparing {
@@ -121,7 +120,7 @@ describe('a pass', () => {
       {
         kind: 'error',
         error: undefined,
-        message: messages.disagrees,
+        message: disagrees,
         facts: { VolumeAttachment: 'va1', volumeHandle: 'volume-1', attachedStatus: true, found: false },
       },
     ]);
@@ -166,7 +165,7 @@ describe('a pass', () => {
     await c.clock.advance(2_000);
     expect([c.enqueued, c.logger.lines]).toEqual([
       [],
-      [{ kind: 'error', error: broken, message: messages.passFailed, facts: { loop: 'csi-attacher-drift' } }],
+      [{ kind: 'error', error: broken, message: passFailed, facts: { loop: 'csi-attacher-drift' } }],
     ]);
     await c.clock.advance(60_000);
     expect(c.listedAtMs).toEqual([0, 1_000, 62_000]);
@@ -260,7 +259,7 @@ describe('a pass', () => {
     expect(c.runs.isForced(isAttached)).toBe(true);
     await c.clock.advance(61_000);
     expect([c.enqueued, c.runs.isForced(isAttached)]).toEqual([['va1'], false]);
-    expect(c.logger.messages()).toEqual(['Decided', messages.disagrees, 'Decided']);
+    expect(c.logger.messages()).toEqual(['Decided', disagrees, 'Decided']);
     await c.stop();
   });
 
@@ -269,7 +268,7 @@ describe('a pass', () => {
     await c.clock.advance(1_000);
     c.attachments[0] = anAttachment({ ...attached, source: { persistentVolumeName: 'gone' } });
     await c.clock.advance(61_000);
-    expect(c.logger.messages().at(-1)).toBe(messages.skipped);
+    expect(c.logger.messages().at(-1)).toBe(skipped);
     expect([c.enqueued, c.runs.isForced(isAttached)]).toEqual([['va1'], true]);
     await c.stop();
   });

@@ -1,18 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Assembles the comparison: one pass after another, with a pause between them. */
+/**
+ * The comparison of VolumeAttachments with what the driver lists. If they differ, a user or another program changed something
+ * outside of Kubernetes. The comparison then forces the attachment, and the attach loop repairs the difference. Rows R1 to R4 of
+ * docs/behaviour/attacher.md.
+ *
+ * Not here: the call to the driver that repairs the difference (`attach/`). The comparison writes nothing, and ignores listed volumes
+ * that have no attachment.
+ */
 import type { CsiChannel } from '@csi-sidecars/csi';
-import { definePeriodicLoop, type Logger, type Loop, type Pass, type VolumeAttachment } from '@csi-sidecars/runtime';
+import {
+  type CSINode,
+  definePeriodicLoop,
+  type Logger,
+  type Loop,
+  type Pass,
+  type PersistentVolume,
+  type VolumeAttachment,
+} from '@csi-sidecars/runtime';
+import type { Result } from '@csi-sidecars/volume';
 import { attachmentKey, isAttached } from '../attachment.ts';
 import type { AttachmentRuns } from '../attachment-runs.ts';
 import type { AttacherSettings } from '../settings.ts';
 import type { Watched } from '../watched.ts';
-import { decide } from './decide.ts';
-import * as messages from './messages.ts';
-import { namesOf } from './observe.ts';
-import { listPublished } from './perform.ts';
-import type { Action, DriftWatches } from './state.ts';
+import { type ListedNames, listPublished, namesOf, type Published } from './listed.ts';
 
 const name = 'csi-attacher-drift';
+
+export const passFailed =
+  'Failed to compare VolumeAttachments with the volumes of the driver; the next pass will try again';
+export const skipped = 'A VolumeAttachment cannot be compared with the driver';
+export const disagrees =
+  'VolumeAttachment attached status and actual state do not match. Adding back to VolumeAttachment queue for forced reprocessing'; // R4
+
+interface DriftWatches {
+  readonly attachments: VolumeAttachment;
+  readonly volumes: PersistentVolume;
+  readonly csiNodes: CSINode;
+}
 
 export interface DriftContext {
   readonly driverName: string;
@@ -27,7 +51,7 @@ export function driftLoop(context: DriftContext, watches: Watched): Loop {
     watches,
     pauseMs: context.settings.reconcileSyncMs,
     pass: (pass) => compareAll(context, pass),
-    failed: messages.passFailed,
+    failed: passFailed,
   });
 }
 
@@ -60,13 +84,13 @@ function perform(
     case 'leave':
       return;
     case 'skip':
-      logger.error(undefined, messages.skipped, { VolumeAttachment: key, reason: action.reason });
+      logger.error(undefined, skipped, { VolumeAttachment: key, reason: action.reason });
       return;
     case 'unforce':
       runs.unforce(attachment);
       return;
     case 'force':
-      logger.error(undefined, messages.disagrees, {
+      logger.error(undefined, disagrees, {
         VolumeAttachment: key,
         volumeHandle: action.names.volumeHandle,
         attachedStatus: isAttached(attachment),
@@ -74,4 +98,27 @@ function perform(
       });
       runs.force(attachment);
   }
+}
+
+export interface Comparison {
+  readonly attachment: VolumeAttachment;
+  /** The attach loop has called the driver for this attachment since before the list was requested. */
+  readonly wasCalled: boolean;
+  readonly names: Result<ListedNames>;
+}
+
+export type Action = { readonly row: string } & (
+  | { readonly kind: 'leave' }
+  | { readonly kind: 'skip'; readonly reason: string }
+  | { readonly kind: 'unforce' }
+  | { readonly kind: 'force'; readonly names: ListedNames; readonly isPublished: boolean }
+);
+
+export function decide({ attachment, wasCalled, names }: Comparison, published: Published): Action {
+  if (wasCalled) return { row: 'R1', kind: 'leave' };
+  if (names.kind === 'error') return { row: 'R2', kind: 'skip', reason: names.message };
+  const { volumeHandle, nodeId } = names.value;
+  const isPublished = published.get(volumeHandle)?.has(nodeId) === true;
+  if (isAttached(attachment) === isPublished) return { row: 'R3', kind: 'unforce' };
+  return { row: 'R4', kind: 'force', names: names.value, isPublished };
 }

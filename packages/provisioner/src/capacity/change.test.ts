@@ -130,12 +130,12 @@ describe('what a call says', () => {
   });
 
   it('[H5] given a deleted volume with affinity, then its segments have changed', () => {
-    expect(changedByDeletion('done', affinity)).toEqual({ row: 'H5', kind: 'segments', affinity });
+    expect(changedByDeletion(affinity)).toEqual({ row: 'H5', kind: 'segments', affinity });
   });
 
-  it('[H6] given a deletion that failed, or a volume without affinity, then nothing is asked', () => {
+  it('[H6] given a deleted volume without affinity, then nothing is asked', () => {
     const none = { row: 'H6', kind: 'none' };
-    expect([changedByDeletion('failed', affinity), changedByDeletion('done', undefined)]).toEqual([none, none]);
+    expect(changedByDeletion(undefined)).toEqual(none);
   });
 });
 

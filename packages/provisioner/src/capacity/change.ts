@@ -27,12 +27,9 @@ export function changedByCreation(
 /** No CreateVolume was called. */
 export const notCreated: CapacityChange = { row: 'H4', kind: 'none' };
 
-export function changedByDeletion(
-  deletion: 'done' | 'failed',
-  affinity: VolumeNodeAffinity | undefined,
-): CapacityChange {
-  const isKnown = deletion === 'done' && affinity !== undefined;
-  return isKnown ? { row: 'H5', kind: 'segments', affinity } : { row: 'H6', kind: 'none' };
+/** DeleteVolume was successful. `affinity` is that of the PersistentVolume. */
+export function changedByDeletion(affinity: VolumeNodeAffinity | undefined): CapacityChange {
+  return affinity === undefined ? { row: 'H6', kind: 'none' } : { row: 'H5', kind: 'segments', affinity };
 }
 
 /** The other loops' view of the capacity loop. */

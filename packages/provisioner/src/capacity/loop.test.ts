@@ -74,6 +74,15 @@ describe('an object that appears', () => {
   });
 });
 
+it('given a class appears, then its items are woken, also that of an object of a segment that no node has', async () => {
+  const p = await start();
+  const fault = { kind: 'status', point: 'before', code: 500, reason: 'InternalError' } as const;
+  p.faults.push({ when: isDelete, fault, times: 99 });
+  p.server.seed(aCapacity({ name: 'other', className: 'new', zone: 'b' }));
+  await p.settle();
+  expect(await added(p, () => p.server.seed(aLateClass('new')))).toBe(2);
+});
+
 function refOf(p: Fixture): { readonly namespace: string; readonly name: string } {
   return { namespace, name: capacities(p)[0]?.metadata?.name ?? '' };
 }

@@ -3,21 +3,29 @@
 import {
   type Caches,
   type Change,
+  type Conclusion,
   type CSIStorageCapacity,
   defineLoop,
   type Loop,
   type LoopSettings,
+  type LoopTypes,
   type StorageClass,
   toObjectKey,
 } from '@csi-sidecars/runtime';
 import type { Segments, SegmentSource } from '../topology/segments.ts';
 import type { WatchedForCapacity } from '../watched.ts';
-import { decide } from './decide.ts';
+import { publish } from './flow.ts';
+import type { Observed } from './steps.ts';
 import { type CapacityTarget, counts, type ItemKey, itemsOf, splitItem } from './items.ts';
 import { itemOfObject } from './object.ts';
-import { observe } from './observe.ts';
-import { performers } from './perform.ts';
-import { type CapacityDeps, type CapacityLoop, nothingLearned } from './state.ts';
+import { type CapacityDeps, type CapacityWatched, look } from './steps.ts';
+
+interface CapacityLoop extends LoopTypes {
+  readonly key: ItemKey;
+  readonly watched: CapacityWatched;
+  readonly observed: Observed;
+  readonly conclusion: Conclusion;
+}
 
 export function capacityLoop(
   deps: CapacityDeps,
@@ -37,11 +45,9 @@ export function capacityLoop(
       },
     },
     sources: [items.source],
-    observe: (caches, key) => ({ ...observe(deps, caches, key), ...nothingLearned }),
-    // The item may have become superfluous while the driver was asked.
-    observeAgain: (caches, key) => observe(deps, caches, key),
-    decide: (state) => decide(state, deps),
-    perform: performers(deps),
+    observe: (caches, key) => look({ context: deps, caches, key }),
+    context: deps,
+    flow: (observed) => publish(observed, deps.management),
     retryMessage: 'Retrying syncing storage capacity',
   });
 }

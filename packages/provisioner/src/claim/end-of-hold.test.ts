@@ -57,7 +57,7 @@ async function aClaimLoop({ settings: changed, throwAt, callMs = 0 }: Options) {
     metrics: createProvisionerMetrics(ports.metrics),
     memory: createClaimMemory(),
     holds: createSourceHolds({ wake: (key) => void woken.push(key) }),
-    ownership: settings.node && createOwnership(ports, settings.node),
+    ownership: createOwnership(ports, settings.node),
     instanceWaits: createInstanceWaits(ports.clock),
     saves: createWakeUps(),
     claims: createWakeUps(),

@@ -4,8 +4,21 @@
  * waits begin again: a claim is released late rather than early.
  */
 import type { Clock } from '@csi-sidecars/runtime';
+import type { NodeDeployment } from '../settings.ts';
 import type { ClaimUid } from './claim.ts';
-import type { OtherNode } from './state.ts';
+
+export interface OtherNode {
+  readonly presence: 'there' | 'gone' | 'unknown';
+  /** How long it has been gone without a break, as far as this process looked. */
+  readonly goneForMs: number;
+  /** How long this process has seen the deleted claim wait for the instance. */
+  readonly waitedForMs: number;
+}
+
+/** A Node is looked for so often while it is gone: one that is away for a moment must not cost its claims. */
+export function lookEveryMs({ patienceMs }: Pick<NodeDeployment, 'patienceMs'>): number {
+  return Math.round(patienceMs / 5);
+}
 
 export interface Look {
   /** The node whose instance settles the claim. */

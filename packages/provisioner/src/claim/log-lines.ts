@@ -3,20 +3,22 @@
 import type { Facts, Logger, PersistentVolume } from '@csi-sidecars/runtime';
 import { bytesOf } from '../source/source-answer.ts';
 import { classNameOf } from '../metadata.ts';
-import type { ClaimState, Conclusion } from './state.ts';
+import type { Conclusion, Known, Observed } from './state.ts';
 
-export function claimFacts({ claim, volumeName }: ClaimState): Facts {
+type Named = Pick<Known, 'claim' | 'volumeName'>;
+
+export function claimFacts({ claim, volumeName }: Named): Facts {
   const { namespace = '', name = '' } = claim.metadata ?? {};
   return { PVC: `${namespace}/${name}`, StorageClass: classNameOf(claim), PV: volumeName };
 }
 
-export function logStart(logger: Logger, state: ClaimState): void {
-  logger.info(4, 'Started', claimFacts(state));
+export function logStart(logger: Logger, claim: Named): void {
+  logger.info(4, 'Started', claimFacts(claim));
 }
 
 /** Upstream's texts about a snapshot that is used although it is being deleted, or is smaller than the claim. */
-export function logSource(logger: Logger, { claim, dataSource, source }: ClaimState): void {
-  if (dataSource.kind !== 'source' || source.kind !== 'snapshot' || source.snapshot.kind !== 'found') return;
+export function logSource(logger: Logger, { claim, dataSource, source }: Known): void {
+  if (dataSource.kind !== 'source' || source?.kind !== 'snapshot' || source.snapshot.kind !== 'found') return;
   const { namespace, name } = dataSource.ref;
   const { metadata, status } = source.snapshot.object;
   if (metadata?.deletionTimestamp !== undefined) {
@@ -34,14 +36,14 @@ export function logSource(logger: Logger, { claim, dataSource, source }: ClaimSt
 }
 
 /** Upstream's text, values included. */
-export function logCreated(logger: Logger, { claim, created }: ClaimState, { metadata }: PersistentVolume): void {
+export function logCreated(logger: Logger, { claim, created }: Known, { metadata }: PersistentVolume): void {
   const names = `PV ${metadata?.name ?? ''} for PVC ${claim.metadata?.name ?? ''}`;
   const volumeId = created?.kind === 'made' ? created.volume.volume_id : '';
   logger.info(2, `successfully created ${names} and csi volume name ${volumeId}`);
 }
 
-export function logEnd(logger: Logger, state: ClaimState, { row, outcome, counts, givenUp, events }: Conclusion): void {
-  const facts = claimFacts(state);
+export function logEnd(logger: Logger, known: Observed, { row, outcome, counts, givenUp, events }: Conclusion): void {
+  const facts = claimFacts(known);
   if (counts === 'success') return logger.info(4, 'Succeeded', facts);
   if (row === 'C62') return logger.warn('Stopped repeating CreateVolume for a claim, its volume may exist', facts);
   if (givenUp === 'yes') return logger.warn('Gave up a deleted claim, its volume may exist', facts);
@@ -52,7 +54,7 @@ export function logEnd(logger: Logger, state: ClaimState, { row, outcome, counts
       if (outcome.kind !== 'done') return;
       return logger.error(undefined, "Unknown provisioner requested in claim's StorageClass", {
         ...facts,
-        provisioner: state.storageClass?.provisioner,
+        provisioner: known.storageClass?.provisioner,
       });
     case 'C17':
     case 'C25':

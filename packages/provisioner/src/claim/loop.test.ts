@@ -2,11 +2,27 @@
 /** What wakes the claim loop, what a run observes a second time, and what the loop forgets with a claim. */
 import { type PersistentVolume, persistentVolumes, type StorageClass, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aGrant, aNode, aVolume, driverName, someSettings } from '../../testing/builders.ts';
+import {
+  aClaim,
+  aClass,
+  aGrant,
+  aNode,
+  aNodeDeployment,
+  aVolume,
+  driverName,
+  someSettings,
+} from '../../testing/builders.ts';
 import { aLateClass, aPublisher, asked } from '../../testing/capacity-fixture.ts';
+import { loopAlone, type LoopAloneOptions } from '../../testing/loop-alone.ts';
+import { pinned } from '../../testing/claim-states.ts';
 import { aProvisioner, type Fixture } from '../../testing/provisioner-fixture.ts';
-import { annotations } from '../names.ts';
+import { copying, fromClaim } from '../../testing/sources.ts';
+import { annotations, instanceAnnotation } from '../names.ts';
 import { referenceGrants } from '../source/grants.ts';
+import { uidOf } from './claim.ts';
+import { claimLoop } from './loop.ts';
+import type { Entry } from './memory.ts';
+import { withoutProtection } from './protection.ts';
 
 const adds = (p: Fixture): number => p.metrics.value('workqueue_adds_total', { name: 'claims' }) ?? 0;
 const isLate = { volumeBindingMode: 'WaitForFirstConsumer' } as const;
@@ -47,6 +63,23 @@ describe('a claim', () => {
     p.server.seed(aClaim({ name: 'ours' }));
     await p.settle();
     expect(await added(p, () => p.deleteClaim('ours'))).toBe(0);
+  });
+
+  it('given it is of another driver and has a source, so that it is watched, then it is not woken', async () => {
+    const p = await aProvisioner({ controller: copying, seed: [aClass(isLate)] });
+    const theirs = aClaim({ annotations: { [annotations.storageProvisioner]: 'other' }, spec: fromClaim });
+    expect(await added(p, () => p.server.seed(theirs))).toBe(0);
+  });
+
+  it('given the finalizer of another instance is removed, then it is woken; given that of this instance, then not', async () => {
+    const woken = async (node: string): Promise<number> => {
+      const annotation = { [instanceAnnotation(driverName)]: node };
+      const claim = aClaim({ protection: 'on', annotations: { ...aClaim().metadata?.annotations, ...annotation } });
+      const settings = { node: aNodeDeployment('n1'), provisioningProtection: 'off' } as const;
+      const p = await aProvisioner({ topology: 'on', settings, seed: [aClass(isLate), claim] });
+      return await added(p, () => p.changeClaim((it) => withoutProtection(it, driverName)));
+    };
+    expect([await woken('n2'), await woken('n1')]).toEqual([1, 0]);
   });
 
   it('given the provisioning finalizer appears, then it is not woken, because this process put it there', async () => {
@@ -117,6 +150,25 @@ describe('a PersistentVolume', () => {
     expect(await added(p, () => p.server.seed(aVolume({ phase: 'Available', deleting: 'yes' })))).toBe(1);
   });
 
+  it('[provisioner#222] given that of a claim goes, then the claim is read first if it names no volume; given it is only marked as deleted, then not', async () => {
+    /** The finalizer of another instance keeps the claim in the cache. */
+    const held = { protection: 'on', annotations: { [instanceAnnotation(driverName)]: 'n2' } } as const;
+    const reads = async (spec: object, act: (p: Fixture) => void): Promise<number> => {
+      const seed = [aClass(isLate), aClaim({ ...held, spec }), aVolume({ phase: 'Available' })];
+      const p = await aProvisioner({ topology: 'on', settings: { node: aNodeDeployment('n1') }, seed });
+      const before = p.server.requests.length;
+      act(p);
+      await p.settle();
+      const sent = p.server.requests.slice(before);
+      return sent.filter(({ verb, resource }) => verb === 'list' && resource === 'persistentvolumeclaims').length;
+    };
+    const goes = (p: Fixture): void => p.server.objects.remove(persistentVolumes, { name });
+    const isMarked = (p: Fixture): void => p.server.objects.delete(persistentVolumes, { name });
+    expect([await reads({}, goes), await reads({ volumeName: name }, goes), await reads({}, isMarked)]).toEqual([
+      1, 0, 0,
+    ]);
+  });
+
   it('[provisioner#222] given that of a bound claim, of one that is gone or of none goes, then no claim is woken', async () => {
     const p = await aProvisioner({ seed: [aClass(isLate), aClaim({ spec: { volumeName: name } })] });
     const owners = [{ uid: 'uid-data' }, { uid: 'uid-gone' }, {}];
@@ -154,6 +206,18 @@ it('given a claim without an answer, when it leaves the cache, then its retries 
   await p.clock.advance(60_000);
   expect(p.claim()).toBeUndefined();
   expect([before > 0, named().length > before, new Set(named())]).toEqual([true, true, new Set(['team/data'])]);
+});
+
+it('given a claim whose call is open, when it goes, then it counts as one that is not settled', async () => {
+  const p = await aProvisioner({ seed: [aClass()], settings: { provisioningProtection: 'off' } });
+  const unsettled = () => p.metrics.value('csi_sidecars_provisioning_unsettled_deleted_claims', {}) ?? 0;
+  p.driver.faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'DeadlineExceeded' } });
+  p.server.seed(aClaim());
+  await p.settle();
+  const before = unsettled();
+  p.deleteClaim();
+  await p.settle();
+  expect([before, unsettled()]).toEqual([0, 1]);
 });
 
 it('given a deleted claim that reaches its bound during a call, when the call ends without an answer, then it is given up at once', async () => {
@@ -196,4 +260,111 @@ it('given a claim has its PersistentVolume already, then that is logged, and the
   await p.settle();
   expect(asked(p)).toEqual([]);
   expect(p.logger.messages()).toContain('PersistentVolume already exists, skipping');
+});
+
+describe('the end of a run', () => {
+  const uid = uidOf(aClaim());
+  const late = aClass(isLate);
+  const dying = aClaim({ protection: 'on', deleting: 'yes' });
+  const longAgo = { seenMs: -86_400_000, answers: ['open', 'open'] } as const;
+  const remembered = (deletion: Extract<Entry, { kind: 'pinned' }>['deletion']): Entry => ({
+    kind: 'pinned',
+    claim: aClaim(),
+    pinned,
+    deletion,
+  });
+
+  it.each<LoopAloneOptions & { readonly given: string; readonly effects: readonly string[] }>([
+    {
+      given: 'a volume is made',
+      seed: [aClass(), aClaim()],
+      effects: ['provisioned', 'capacity H2', 'holds.end other'],
+    },
+    {
+      given: 'the driver refuses the volume',
+      seed: [aClass(), aClaim()],
+      fails: 'Internal',
+      effects: ['provisionFailed', 'capacity H3', 'holds.end failed'],
+    },
+    {
+      given: 'the driver does not answer',
+      seed: [aClass(), aClaim()],
+      fails: 'DeadlineExceeded',
+      effects: ['provisionFailed', 'capacity H3'],
+    },
+    {
+      given: 'the claim has no class',
+      seed: [aClaim()],
+      effects: ['provisionFailed', 'capacity H4', 'holds.end other'],
+    },
+    {
+      given: 'another node is selected',
+      node: 'n1',
+      seed: [late, aClaim({ node: 'n2' })],
+      effects: ['capacity H4', 'ownership.forget', 'holds.end other'],
+    },
+    {
+      given: 'a claim waits for a node',
+      node: 'n1',
+      seed: [late, aClaim()],
+      effects: ['capacity H4', 'holds.end other'],
+    },
+    {
+      given: 'this node has too little space',
+      node: 'n1',
+      seed: [aClass(), aClaim()],
+      effects: ['capacity H4', 'ownership.end', 'holds.end other'],
+    },
+    {
+      given: 'a deleted claim is given up',
+      seed: [aClass(), dying],
+      entry: remembered(longAgo),
+      fails: 'DeadlineExceeded',
+      effects: [
+        'ownership.forget',
+        'provisionFailed',
+        'givenUp',
+        'capacity H3',
+        'holds.end failed',
+        'ownership.forget',
+      ],
+    },
+  ])(
+    'given $given, then it counts, and ends the hold on the source and the wait, as that asks for',
+    async (options) => {
+      const l = await loopAlone(claimLoop, options);
+      expect(l.effects).toEqual(options.effects);
+      await l.stop();
+    },
+  );
+
+  it.each<{ readonly given: string; readonly entry: Entry; readonly fails: 'DeadlineExceeded' | 'InvalidArgument' }>([
+    { given: 'refused', entry: remembered({ seenMs: 0, answers: [] }), fails: 'InvalidArgument' },
+    { given: 'not answered for a day', entry: remembered({ ...longAgo, isGivenUp: true }), fails: 'DeadlineExceeded' },
+  ])('given the call of a claim that is gone is $given, then nothing of the claim stays', async ({ entry, fails }) => {
+    const l = await loopAlone(claimLoop, { seed: [aClass()], entry, fails });
+    l.deps.claims.wake(uid);
+    await l.settle();
+    expect([l.effects, l.deps.memory.get(uid)]).toEqual([
+      ['provisionFailed', 'capacity H3', 'holds.end other', 'ownership.forget'],
+      undefined,
+    ]);
+    await l.stop();
+  });
+
+  it.each<{ readonly given: string; readonly entry?: Entry }>([
+    { given: 'nothing' },
+    { given: 'that no class refused it', entry: { kind: 'settled', claim: aClaim(), refusal: undefined } },
+  ])('given a run that throws, and $given is remembered, then the hold ends', async ({ entry }) => {
+    const record = (): never => {
+      throw new Error('defect');
+    };
+    const l = await loopAlone(claimLoop, { seed: [aClass(), aClaim()], record, ...(entry && { entry }) });
+    const thrown = l.logger.lines.filter(({ message }) => message === 'Reconcile threw, will retry');
+    expect([thrown.map((line) => line.kind === 'error' && line.error), l.effects]).toEqual([
+      [new Error('defect')],
+      ['holds.end other'],
+    ]);
+    await l.stop();
+  });
 });

@@ -14,14 +14,12 @@ import {
 } from '@csi-sidecars/runtime';
 import { classNameOf } from '../metadata.ts';
 import type { Watched } from '../watched.ts';
-import { chosenNodeOf, type ClaimUid, uidOf } from './claim.ts';
-import { isOutstanding } from './conclusions.ts';
-import { decide } from './decide.ts';
-import { deletionOf } from './deletion.ts';
+import { type ClaimUid, uidOf } from './claim.ts';
+import { provision } from './flow.ts';
+import { isOutstanding } from './known.ts';
 import { logEnd } from './log-lines.ts';
 import { observe } from './observe.ts';
-import { performers } from './perform.ts';
-import type { ClaimDeps, ClaimLoop, ClaimState } from './state.ts';
+import type { ClaimDeps, ClaimLoop } from './state.ts';
 import { instanceAnnotation } from '../names.ts';
 import { settlerOf } from './protection.ts';
 import { isWorkedOn } from './worked-on.ts';
@@ -31,7 +29,7 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
   const { claims, volumes, classes, nodes, csiNodes, grants } = watched;
   const forget = (uid: ClaimUid): void => {
     if (memory.get(uid)?.kind === 'settled') memory.delete(uid);
-    ownership?.forget(uid);
+    ownership.forget(uid);
     instanceWaits.forget(uid);
     holds.forget(uid);
   };
@@ -85,17 +83,12 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
     },
     sources: [deps.claims.source],
     observe: (caches, uid) => {
-      const state = observe({ context: deps, memory, ownership, clock }, caches, uid);
-      if (state === undefined) holds.end(uid, 'other');
-      return state;
+      const observed = observe({ context: deps, memory, ownership, clock }, caches, uid);
+      if (observed === undefined) holds.end(uid, 'other');
+      return observed;
     },
-    // After a call the deletion is older, and another node may be selected, so both are observed again.
-    observeAgain: ({ claims }, uid, { claim, deletion }) =>
-      deletion === undefined
-        ? reselected(deps, claim, claims.byIndex('uid', uid)[0])
-        : { deletion: deletionOf(clock, claim, deletion) },
-    decide: (state) => decide(state, deps),
-    perform: performers(deps),
+    context: deps,
+    flow: (observed) => provision(observed, deps),
     onConclude: (run) => conclude(deps, run),
     onEnd: (run) => {
       endHold(deps, run);
@@ -110,31 +103,20 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
   });
 }
 
-/** In node deployment. One that is deleted meanwhile is seen by the next run. */
-function reselected(
-  { settings }: ClaimDeps,
-  claim: PersistentVolumeClaim,
-  latest: PersistentVolumeClaim | undefined,
-): Partial<ClaimState> {
-  if (settings.node === undefined || latest === undefined || latest.metadata?.deletionTimestamp !== undefined)
-    return {};
-  return chosenNodeOf(latest) === chosenNodeOf(claim) ? {} : { claim: latest };
-}
-
-function conclude(deps: ClaimDeps, { state, conclusion, durationMs, logger, caches }: ConcludedRun<ClaimLoop>): void {
-  const { claim, deletion } = state;
-  const { row, events, driverEvents, counts, answer, givenUp, capacity } = conclusion;
-  logEnd(logger, state, conclusion);
+function conclude(deps: ClaimDeps, { conclusion, durationMs, logger, caches }: ConcludedRun<ClaimLoop>): void {
+  const { row, events, driverEvents, counts, answer, givenUp, capacity, known } = conclusion;
+  const { claim, deletion } = known;
+  logEnd(logger, known, conclusion);
   for (const event of events) deps.events.record(claim, event);
   for (const event of driverEvents) deps.driverEvents.record(claim, event);
   if (counts === 'success') deps.metrics.provisioned(claim, durationMs);
   if (counts === 'failure') deps.metrics.provisionFailed(claim);
   if (givenUp === 'yes') deps.metrics.givenUp(claim);
-  if (capacity !== undefined) deps.capacity.changed(capacity, caches.classes.list(), logger);
+  deps.capacity.changed(capacity, caches.classes.list(), logger);
   if (answer !== undefined && deletion !== undefined) deps.memory.answered(claim, deletion, answer);
   if (row === 'C62') deps.memory.delete(uidOf(claim));
-  if (row === 'C51') deps.ownership?.forget(uidOf(claim));
-  if (row === 'C55') deps.ownership?.end(uidOf(claim));
+  if (row === 'C51') deps.ownership.forget(uidOf(claim));
+  if (row === 'C55') deps.ownership.end(uidOf(claim));
 }
 
 /** Ends the claim's hold on its source unless a volume may exist for the claim, or was made and is not recorded. */
@@ -144,11 +126,11 @@ function endHold({ holds, memory }: ClaimDeps, { key, concluded }: EndedRun<Clai
     if (entry === undefined || entry.kind === 'settled') holds.end(key, 'other');
     return;
   }
-  const { state, conclusion } = concluded;
-  if (conclusion.row !== 'C62' && conclusion.givenUp !== 'yes' && isOutstanding(state)) return;
+  const { row, counts, givenUp, known } = concluded.conclusion;
+  if (row !== 'C62' && givenUp !== 'yes' && isOutstanding(known)) return;
   // An attempt that found the source unprotected follows no open call of an earlier process.
-  const isSettled = state.created !== undefined || state.protectingSource === 'done';
-  const hasFailed = isSettled && conclusion.counts === 'failure' && state.presence !== 'gone';
+  const isSettled = known.created !== undefined || known.isSourceProtected;
+  const hasFailed = isSettled && counts === 'failure' && known.presence !== 'gone';
   holds.end(key, hasFailed ? 'failed' : 'other');
 }
 

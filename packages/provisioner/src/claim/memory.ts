@@ -55,6 +55,9 @@ export type Entry =
 
 export type Saving = Extract<Entry, { kind: 'saving' }>;
 
+/** The PersistentVolume's name. */
+export type UnsavedKey = string;
+
 export interface ClaimMemory {
   get(uid: ClaimUid): Entry | undefined;
   set(entry: Entry): void;

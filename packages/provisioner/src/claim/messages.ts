@@ -4,7 +4,6 @@ import type { PersistentVolumeClaim, RecordedEvent } from '@csi-sidecars/runtime
 import { fnv1a } from '../fnv.ts';
 import { provisioningFinalizer } from '../names.ts';
 import type { SourceRef } from '../source/source.ts';
-import type { Unusable } from './outcome.ts';
 
 const eventReasons = {
   provisioning: 'Provisioning',
@@ -135,7 +134,7 @@ export const recorded = (volumeId: string, volumeName: string): string =>
 
 /** Upstream begins the second sentence with a small letter if the content source is missing. It has no such text for O11. */
 export const orphaned = (
-  { row, message }: Pick<Unusable, 'row' | 'message'>,
+  { row, message }: { readonly row: string; readonly message: string },
   { volumeName, cause }: { readonly volumeName: string; readonly cause: string },
 ): string =>
   `${message}. ${row === 'O8' ? 'Cleanup' : 'cleanup'} of volume ${volumeName} failed, volume is orphaned: ${cause}`; // C30

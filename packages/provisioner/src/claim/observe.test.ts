@@ -4,7 +4,7 @@ import type { Caches, KubeObject, PersistentVolume, PersistentVolumeClaim, Stora
 import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aNodeDeployment, aVolume, driverName, someSettings } from '../../testing/builders.ts';
-import { context, pinned } from '../../testing/claim-states.ts';
+import { context, pinned, unusable } from '../../testing/claim-states.ts';
 import { uidOf } from './claim.ts';
 import { instanceAnnotation } from '../names.ts';
 import { createClaimMemory, type Entry } from './memory.ts';
@@ -48,7 +48,7 @@ function observed({
     csiNodes: byName([]),
   } as unknown as Caches<ClaimLoop>;
   const settings = someSettings({ volumeNamePrefix, node: node === undefined ? undefined : aNodeDeployment(node) });
-  const ownership = node === undefined ? undefined : { leftMs: (claim: string) => (claim === uid ? 700 : undefined) };
+  const ownership = { leftMs: (claim: string) => (claim === uid ? 700 : undefined) };
   return observe({ context: { ...context, settings, supportsTopology: false }, memory, ownership, clock }, caches, uid);
 }
 
@@ -168,8 +168,12 @@ it('given a run that plans twice, then both plans for one purpose are the same, 
   expect(plan(aClass(), 'settle')).not.toBe(first);
 });
 
-it('given a request whose volume is still being deleted, then the run continues with that deletion', () => {
-  const deleting = { row: 'O8', kind: 'unusable', message: 'small', volumeId: 'v1', attributes: {} } as const;
+it.each([
+  { given: 'a second volume beside that of another node', row: 'O12', is: 'one' },
+  { given: 'a volume that is too small', row: 'O8', is: 'none' },
+] as const)('given a live claim, and $given is being deleted, then its deletion counts as $is', ({ row, is }) => {
+  const deleting = { ...unusable, row };
   const entry: Entry = { kind: 'pinned', claim: aClaim(), pinned: { ...pinned, deleting }, deletion: undefined };
-  expect(observed({ entry })?.created).toEqual(deleting);
+  const counted = { seenMs: clock.monotonicMs(), answers: [], forMs: 0, seenForMs: 0 };
+  expect(observed({ entry })).toMatchObject({ presence: 'live', deletion: is === 'one' ? counted : undefined });
 });

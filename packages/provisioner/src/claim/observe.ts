@@ -14,18 +14,18 @@ import type { ProvisionerSettings } from '../settings.ts';
 import { toDataSource } from '../source/data-source.ts';
 import { isGranted } from '../source/grants.ts';
 import type { ClusterTopology } from '../topology/requirement.ts';
-import { type ClaimUid, isRecordOf, uidOf, volumeNameFor } from './claim.ts';
+import { chosenNodeOf, type ClaimUid, isRecordOf, uidOf, volumeNameFor } from './claim.ts';
 import { type Deletion, deletionOf } from './deletion.ts';
 import type { ClaimMemory, Entry } from './memory.ts';
 import type { Ownership } from '../ownership.ts';
 import { isAllowedHere, type PlanFacts, toPlan, toShape } from './plan.ts';
 import { settlerOf } from './protection.ts';
-import { type ClaimContext, type ClaimLoop, type ClaimState, nothingLearned, type Observed } from './state.ts';
+import type { Changes, ClaimContext, ClaimLoop, ClaimRun, Known, Observed } from './state.ts';
 
 export interface ObserveDeps {
   readonly context: ClaimContext;
   readonly memory: Pick<ClaimMemory, 'get'>;
-  readonly ownership: Pick<Ownership, 'leftMs'> | undefined;
+  readonly ownership: Pick<Ownership, 'leftMs'>;
   readonly clock: Clock;
 }
 
@@ -34,7 +34,7 @@ export function observe(
   { context, memory, ownership, clock }: ObserveDeps,
   caches: Caches<ClaimLoop>,
   uid: ClaimUid,
-): ClaimState | undefined {
+): Observed | undefined {
   const { settings } = context;
   const entry = memory.get(uid);
   const cached = caches.claims.byIndex('uid', uid)[0];
@@ -60,15 +60,13 @@ export function observe(
     source: dataSource,
     cluster,
   });
-  // A run with an unfinished deletion continues where the previous run ended.
-  const created = entry?.kind === 'pinned' ? entry.pinned.deleting : undefined;
-  const isSecond = created?.row === 'O12';
+  const isSecond = entry?.kind === 'pinned' && entry.pinned.deleting?.row === 'O12';
   return {
     claim,
     presence,
     isProtected: hasFinalizer,
     otherInstance: typeof settler === 'object' ? settler.node : undefined,
-    waitMs: ownership?.leftMs(uid),
+    waitMs: ownership.leftMs(uid),
     isAllowedHere: (withClass) => isAllowedHere(planFacts(withClass)),
     memory: entry === undefined || isOver ? { kind: 'none' } : entry,
     deletion: presence === 'live' && !isSecond ? undefined : deletionOf(clock, claim, rememberedDeletion(entry)),
@@ -79,9 +77,19 @@ export function observe(
     dataSource,
     shape: (withClass) => toShape({ ...context, claim, storageClass: withClass, source: dataSource }),
     plan: planning(planFacts),
-    ...nothingLearned,
-    created,
   };
+}
+
+/** After a call the deletion is older. In node deployment another node may be selected; a deletion meanwhile is seen by the next run. */
+export function lookAgain(
+  { clock, key, context: { settings }, caches: { claims } }: Pick<ClaimRun, 'clock' | 'key' | 'context' | 'caches'>,
+  { claim, deletion }: Pick<Known, 'claim' | 'deletion'>,
+): Changes {
+  if (deletion !== undefined) return { deletion: deletionOf(clock, claim, deletion) };
+  const latest = claims.byIndex('uid', key)[0];
+  const isLive = latest !== undefined && latest.metadata?.deletionTimestamp === undefined;
+  if (settings.node === undefined || !isLive || chosenNodeOf(latest) === chosenNodeOf(claim)) return {};
+  return { claim: latest };
 }
 
 /** How long the refusal of the class still holds. A class that was created again has another UID. */
@@ -91,7 +99,7 @@ function refusedForMs(clock: Clock, entry: Entry | undefined, storageClass: Stor
   return Math.max(entry.refusal.untilMs - clock.monotonicMs(), 0);
 }
 
-export function rememberedDeletion(entry: ClaimState['memory'] | undefined): Deletion | undefined {
+export function rememberedDeletion(entry: Observed['memory'] | undefined): Deletion | undefined {
   return entry === undefined || entry.kind === 'none' || entry.kind === 'settled' ? undefined : entry.deletion;
 }
 

@@ -4,9 +4,9 @@
  *
  * `isSettled`: according to this answer, no unrecorded volume of our name exists or will exist.
  */
-import type { Code, Volume } from '@csi-sidecars/csi';
+import type { Code, CreateVolumeRequestInput, Volume } from '@csi-sidecars/csi';
 import { repairVolumeHandle } from '@csi-sidecars/volume';
-import type { Pinned } from './memory.ts';
+import type { Plan } from './plan.ts';
 
 export type CreateOutcome = { readonly row: OutcomeRow } & (
   | { readonly kind: 'final'; readonly message: string; readonly isSettled: boolean }
@@ -100,7 +100,11 @@ function verdictOf(code: Exclude<Code, 'OK'>): Verdict {
 /** Far above the limit of the protocol (128 bytes) and the ids of drivers, far below the limit of the API server. */
 const maxVolumeIdBytes = 16_384;
 
-export interface ResponseFacts extends Pick<Pinned, 'plan' | 'request' | 'isConfirmed'> {
+export interface ResponseFacts {
+  readonly plan: Plan;
+  readonly request: CreateVolumeRequestInput;
+  /** The answer has to name the content source of the volume. */
+  readonly isConfirmed: boolean;
   readonly driverName: string;
 }
 
@@ -134,7 +138,7 @@ export function toResponseOutcome(
 }
 
 /** The handle of a source that an in-tree PersistentVolume records may have gaps. */
-function isSourceOf({ volume_content_source: source }: Pinned['request'], id: string, driver: string): boolean {
+function isSourceOf({ volume_content_source: source }: CreateVolumeRequestInput, id: string, driver: string): boolean {
   const volumeHandle = source?.volume?.volume_id ?? '';
   if (volumeHandle === '') return false;
   const repaired = repairVolumeHandle({ driver, volumeHandle }, id);

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { aClaim, aNodeDeployment, type ClaimFacts, driverName, someSettings } from '../../testing/builders.ts';
 import { context, state } from '../../testing/claim-states.ts';
 import { annotations, instanceAnnotation, provisioningFinalizer, unnamedProvisioningFinalizer } from '../names.ts';
-import { mayProtect, protectionOf, settlerOf, withoutProtection, withProtection } from './protection.ts';
+import { mayProtect } from './known.ts';
+import { protectionOf, settlerOf, withoutProtection, withProtection } from './protection.ts';
 
 const ours = provisioningFinalizer(driverName);
 const theirs = provisioningFinalizer('other');

@@ -5,11 +5,12 @@
  *
  * In node deployment an annotation names the node whose instance put it there: only that instance knows the request, and only its driver the volume.
  */
+import type { DriverInfo } from '@csi-sidecars/csi';
 import type { PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { instanceAnnotation, provisioningFinalizer, unnamedProvisioningFinalizer } from '../names.ts';
 import { annotationsOf } from '../metadata.ts';
+import type { ProvisionerSettings } from '../settings.ts';
 import { chosenNodeOf, isOurs } from './claim.ts';
-import type { ClaimContext, ClaimState } from './state.ts';
 
 /** The finalizers on the claim that this driver put there, or took over. */
 export function protectionOf(claim: PersistentVolumeClaim, driverName: string): readonly string[] {
@@ -35,8 +36,8 @@ export function settlerOf(claim: PersistentVolumeClaim, { driver, settings }: Se
 }
 
 export interface SettlerContext {
-  readonly driver: Pick<ClaimContext['driver'], 'name'>;
-  readonly settings: Pick<ClaimContext['settings'], 'node'>;
+  readonly driver: Pick<DriverInfo, 'name'>;
+  readonly settings: Pick<ProvisionerSettings, 'node'>;
 }
 
 /** `node`: whose instance settles the claim, in node deployment. */
@@ -59,18 +60,4 @@ export function withoutProtection(claim: PersistentVolumeClaim, driverName: stri
   const { [instanceAnnotation(driverName)]: instance, ...annotations } = annotationsOf(claim);
   const others = instance === undefined ? {} : { annotations };
   return { ...claim, metadata: { ...claim.metadata, ...others, finalizers } };
-}
-
-/**
- * The API server refuses a new finalizer on a claim that is being deleted. A claim that has the volume of another node is not kept for the
- * sake of a second one.
- */
-export function mayProtect(s: ClaimState, { settings }: ClaimContext): boolean {
-  const isWanted = settings.provisioningProtection !== 'off' && !isRecordedElsewhere(s);
-  return isWanted && s.presence === 'live' && !s.isProtected;
-}
-
-/** Node deployment: the PersistentVolume of another node has the volume of the claim. One on this node is a second one. */
-export function isRecordedElsewhere({ volume, created }: Pick<ClaimState, 'volume' | 'created'>): boolean {
-  return volume.kind === 'elsewhere' || created?.row === 'O12';
 }

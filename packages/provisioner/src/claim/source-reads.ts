@@ -1,64 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Live reads of a claim's source, and the finalizer that protects it. Not here: whether the source may be used (`source/`). */
 import {
-  type ApiClient,
   finalizersWith,
   isConflict,
   isForbidden,
   type KubeObject,
-  type Logger,
-  type PersistentVolume,
-  type PersistentVolumeClaim,
   persistentVolumeClaims,
   persistentVolumes,
   type Resource,
   toError,
 } from '@csi-sidecars/runtime';
-import {
-  type VolumeSnapshot,
-  volumeSnapshots,
-  type VolumeSnapshotContent,
-  volumeSnapshotContents,
-} from '@csi-sidecars/volume';
+import { volumeSnapshots, volumeSnapshotContents } from '@csi-sidecars/volume';
 import { cloningProtection, snapshotSourceProtection } from '../names.ts';
-import type { Read } from '../source/source-answer.ts';
+import type { Read, SourceRead } from '../source/source-answer.ts';
 import type { SourceRef } from '../source/source.ts';
-import type { SourceWrite } from './state.ts';
+import type { ClaimRun } from './state.ts';
 
-export type SourceRead =
-  | { readonly kind: 'unread' }
-  | {
-      readonly kind: 'snapshot';
-      readonly snapshot: Read<VolumeSnapshot>;
-      readonly content: Read<VolumeSnapshotContent> | 'unread';
-    }
-  | {
-      readonly kind: 'claim';
-      readonly source: Read<PersistentVolumeClaim>;
-      readonly volume: Read<PersistentVolume> | 'unread';
-    };
+type Reading = Pick<ClaimRun, 'client' | 'signal'>;
 
-interface Reading {
-  readonly client: ApiClient;
-  readonly signal: AbortSignal;
-}
-
-export async function readSource(reading: Reading, { kind, namespace, name }: SourceRef): Promise<SourceRead> {
+/** The claim holds its source from here on: the loop that removes protection leaves it. */
+export async function readSource(
+  { client, signal, key, context: { holds } }: Pick<ClaimRun, 'client' | 'signal' | 'key' | 'context'>,
+  { kind, namespace, name }: SourceRef,
+): Promise<SourceRead> {
+  await holds.take(key, { kind, namespace, name });
   const ref = { namespace, name };
   return kind === 'snapshot'
-    ? { kind, snapshot: await read(reading, volumeSnapshots, ref), content: 'unread' }
-    : { kind, source: await read(reading, persistentVolumeClaims, ref), volume: 'unread' };
+    ? { kind, snapshot: await read({ client, signal }, volumeSnapshots, ref), content: 'unread' }
+    : { kind, source: await read({ client, signal }, persistentVolumeClaims, ref), volume: 'unread' };
 }
 
-export async function readBacking(reading: Reading, source: SourceRead, name: string): Promise<SourceRead> {
-  switch (source.kind) {
-    case 'snapshot':
-      return { ...source, content: await read(reading, volumeSnapshotContents, { name }) };
-    case 'claim':
-      return { ...source, volume: await read(reading, persistentVolumes, { name }) };
-    case 'unread':
-      return source;
-  }
+/** The content of a snapshot, or the PersistentVolume of a claim. */
+export async function readBacking(run: Reading, source: SourceRead, name: string): Promise<SourceRead> {
+  return source.kind === 'snapshot'
+    ? { ...source, content: await read(run, volumeSnapshotContents, { name }) }
+    : { ...source, volume: await read(run, persistentVolumes, { name }) };
 }
 
 async function read<T extends KubeObject>(
@@ -73,26 +49,27 @@ async function read<T extends KubeObject>(
   }
 }
 
-interface Writing extends Reading {
-  readonly logger: Logger;
-}
-
-/** A restore goes on without protection if it is forbidden, as upstream's: older roles have no `update` on snapshots. */
-export async function protectSource(writing: Writing, source: SourceRead): Promise<SourceWrite> {
+/**
+ * Puts our finalizer on the source. A restore goes on without it if that is forbidden, as upstream's: older roles have no `update` on snapshots.
+ */
+export async function protectSource(
+  run: Pick<ClaimRun, 'client' | 'signal' | 'logger'>,
+  source: SourceRead,
+): Promise<void> {
   if (source.kind === 'snapshot' && source.snapshot.kind === 'found') {
     const { object } = source.snapshot;
-    const target = { resource: volumeSnapshots, object, finalizer: snapshotSourceProtection };
-    return await protect(writing, target, (error) => {
-      if (!isForbidden(error)) return { failure: toError(error).message };
-      writing.logger.info(3, unprotected(nameOf(object), toError(error).message));
-      return 'done';
-    });
+    try {
+      await protect(run, { resource: volumeSnapshots, object, finalizer: snapshotSourceProtection });
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      run.logger.info(3, unprotected(nameOf(object), toError(error).message));
+    }
+  } else if (source.kind === 'claim' && source.source.kind === 'found') {
+    const { object } = source.source;
+    await protect(run, { resource: persistentVolumeClaims, object, finalizer: cloningProtection });
+  } else {
+    throw new Error('a source that was not read was to be protected');
   }
-  if (source.kind === 'claim' && source.source.kind === 'found') {
-    const target = { resource: persistentVolumeClaims, object: source.source.object, finalizer: cloningProtection };
-    return await protect(writing, target, (error) => ({ failure: toError(error).message }));
-  }
-  throw new Error('a source that was not read was to be protected');
 }
 
 /** Upstream's text, values included. */
@@ -110,29 +87,24 @@ interface Target<T extends KubeObject> {
 const attempts = 3;
 
 async function protect<T extends KubeObject>(
-  { client, logger, signal }: Writing,
+  { client, logger, signal }: Parameters<typeof protectSource>[0],
   { resource, object, finalizer }: Target<T>,
-  onFailure: (error: unknown) => SourceWrite,
-): Promise<SourceWrite> {
+): Promise<void> {
   const { namespace, name = '', uid } = object.metadata ?? {};
   let current = object;
   for (let attempt = 1; ; attempt++) {
     const finalizers = finalizersWith(current, finalizer);
-    if (finalizers === undefined) return 'done';
+    if (finalizers === undefined) return;
     try {
       await client.update(resource, { ...current, metadata: { ...current.metadata, finalizers } }, { signal });
       const kind = finalizer === snapshotSourceProtection ? 'snapshot' : 'claim';
       logger.info(3, `Added finalizer ${finalizer} to ${kind} ${nameOf(current)}`);
-      return 'done';
+      return;
     } catch (error) {
-      if (!isConflict(error) || attempt === attempts) return onFailure(error);
-      try {
-        current = await client.get(resource, { namespace, name }, { signal });
-      } catch (failure) {
-        return { failure: toError(failure).message };
-      }
+      if (!isConflict(error) || attempt === attempts) throw error;
+      current = await client.get(resource, { namespace, name }, { signal });
       // The source that was checked is gone.
-      if (current.metadata?.uid !== uid) return onFailure(error);
+      if (current.metadata?.uid !== uid) throw error;
     }
   }
 }

@@ -1,48 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * The claim loop: from a claim that waits for a volume of this driver to a saved PersistentVolume. No claim is forgotten
- * while a volume may exist for it. Rows C1 to C64 of the provisioner's page.
- *
- * One run is: observe, then decide, perform, learn, until a conclusion. Data from the caches and from memory is at
- * the top of the state, results of this run are below. The order of writes follows from `decide` alone.
- *
- * Not here: saving a PersistentVolume that could not be saved at once (`saving/`), deleting volumes (`volume/`), the rules for sources of
- * data (`source/`).
- */
-import type { CreateVolumeRequestInput, CsiChannel, DriverInfo, GetCapacityRequestInput } from '@csi-sidecars/csi';
+/** The types of the claim loop: what a run observes, what it knows by its own steps, and how it ends. */
+import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
 import type {
+  Conclusion as AnyConclusion,
   CSINode,
   EventRecorder,
   LoopTypes,
   Node,
-  Outcome,
   PersistentVolume,
   PersistentVolumeClaim,
   RecordedEvent,
+  Run,
   StorageClass,
   WakeUps,
 } from '@csi-sidecars/runtime';
-import type { Result, SecretReference } from '@csi-sidecars/volume';
+import type { Result } from '@csi-sidecars/volume';
 import type { CapacityChange, CapacityChanges } from '../capacity/change.ts';
 import type { ProvisionerMetrics } from '../metrics.ts';
-import type { SaveOutcome } from '../saving/outcome.ts';
-import type { UnsavedKey } from '../saving/state.ts';
-import type { SecretValues } from '../secret-values.ts';
+import type { Ownership } from '../ownership.ts';
+import type { UnsavedKey } from './memory.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import type { DataSource } from '../source/data-source.ts';
 import type { ReferenceGrant } from '../source/grants.ts';
 import type { SourceHolds } from '../source/holds.ts';
-import type { SourceRef } from '../source/source.ts';
-import type { SourceRead } from './source-reads.ts';
-import type { Answer, Deletion, DeletionAge } from './deletion.ts';
-import type { ClaimUid } from './claim.ts';
+import type { SourceRead } from '../source/source-answer.ts';
 import type { ClusterTopology } from '../topology/requirement.ts';
+import type { ClaimUid } from './claim.ts';
+import type { Answer, Deletion, DeletionAge } from './deletion.ts';
 import type { InstanceWaits } from './instance-waits.ts';
-import type { ClaimMemory, Entry, Pinned } from './memory.ts';
-import type { Ownership } from '../ownership.ts';
-import type { CreateOutcome, Unusable } from './outcome.ts';
+import type { ClaimMemory, Entry } from './memory.ts';
+import type { CreateOutcome } from './outcome.ts';
 import type { PlanAnswer, Shape } from './plan.ts';
-import type { Selection } from './update-claim.ts';
+import type { Write } from './update-claim.ts';
 
 export interface ClaimLoop extends LoopTypes {
   readonly key: ClaimUid;
@@ -57,9 +46,11 @@ export interface ClaimLoop extends LoopTypes {
     /** With the index `namespace`. Not watched without the feature CrossNamespaceVolumeDataSource. */
     readonly grants: ReferenceGrant;
   };
-  readonly state: ClaimState;
-  readonly action: Action;
+  readonly observed: Observed;
+  readonly conclusion: Concluded;
 }
+
+export type ClaimRun = Run<ClaimLoop, ClaimDeps>;
 
 /** Data that is the same for every claim of the process, as far as decisions need it. */
 export interface ClaimContext {
@@ -70,7 +61,7 @@ export interface ClaimContext {
   readonly ownTopology?: ClusterTopology;
 }
 
-/** Further ports and settings for the effects. */
+/** Further ports and settings for the steps. */
 export interface ClaimDeps extends ClaimContext {
   readonly channel: CsiChannel;
   readonly events: EventRecorder;
@@ -79,8 +70,8 @@ export interface ClaimDeps extends ClaimContext {
   readonly metrics: ProvisionerMetrics;
   readonly memory: ClaimMemory;
   readonly holds: SourceHolds;
-  /** Undefined unless in node deployment. */
-  readonly ownership: Ownership | undefined;
+  /** The waits of node deployment. */
+  readonly ownership: Ownership;
   readonly instanceWaits: InstanceWaits;
   /** Hands a PersistentVolume that could not be saved to the save loop. */
   readonly saves: WakeUps<UnsavedKey>;
@@ -89,8 +80,6 @@ export interface ClaimDeps extends ClaimContext {
   /** Learns of the conclusions. */
   readonly capacity: CapacityChanges;
 }
-
-export interface ClaimState extends Observed, Learned {}
 
 export interface Observed {
   readonly claim: PersistentVolumeClaim;
@@ -123,125 +112,41 @@ export interface Observed {
   readonly dataSource: DataSource;
   /** The part of the plan that is checked before the source is read. */
   readonly shape: (storageClass: StorageClass) => Result<Shape>;
-  /** The request as the caches have it now, the same for the whole run. Not for a claim without a class. */
+  /** The request as the caches have it now. Not for a claim without a class. */
   readonly plan: (storageClass: StorageClass, purpose: PlanPurpose) => PlanAnswer;
 }
 
 /** Settling needs no particular node: only the answer matters. */
 export type PlanPurpose = 'provision' | 'settle';
 
-export interface Learned {
-  readonly announced: 'no' | 'yes';
-  readonly source: SourceRead;
-  readonly protectingSource: SourceWrite;
-  readonly secrets: SecretRead;
-  readonly attributes: AttributesRead;
-  readonly protecting: Write;
-  readonly unprotecting: Write;
-  readonly rescheduling: Write;
-  readonly givingUp: Write;
-  /** In node deployment: the Node of the other instance, the space on this node, and the attempt to take the claim. */
-  readonly otherNode: 'unread' | OtherNode;
-  readonly space: 'unknown' | 'enough' | 'short' | { readonly failure: string };
-  readonly selecting: 'untried' | Selection;
-  /** In node deployment: whether the PersistentVolume of the claim was looked for in the API server. */
-  readonly record: 'unread' | 'read' | { readonly failure: string };
-  /** Whether the claim was read because its PersistentVolume is being deleted. */
-  readonly reread: 'unread' | 'read' | { readonly failure: Error };
-  readonly created: CreateOutcome | undefined;
-  readonly cleanedUp: 'no' | 'yes' | { readonly failure: string; readonly isOpen: boolean };
-  readonly saved: SaveOutcome | undefined;
+/** What a run knows of its claim: what it has observed, as its own steps change it. */
+export interface Known extends Observed {
+  claim: PersistentVolumeClaim;
+  presence: Observed['presence'];
+  isProtected: boolean;
+  memory: Observed['memory'];
+  deletion: Observed['deletion'];
+  volume: Observed['volume'];
+  /** The finalizer is put on at most once in a run. */
+  protecting?: Write;
+  /** In node deployment: the PersistentVolume of the claim was looked for in the API server. */
+  isRecordRead?: true;
+  /** The claim was read because its PersistentVolume is being deleted. */
+  isClaimRead?: true;
+  source?: SourceRead;
+  /** The source got our finalizer in this run. */
+  isSourceProtected?: true;
+  created?: CreateOutcome;
 }
 
-export interface OtherNode {
-  readonly presence: 'there' | 'gone' | 'unknown';
-  /** How long it has been gone without a break, as far as this process looked. */
-  readonly goneForMs: number;
-  /** How long this process has seen the deleted claim wait for the instance. */
-  readonly waitedForMs: number;
-}
-
-export type SecretRead = { readonly kind: 'unread' } | SecretValues;
-
-export type AttributesRead =
-  | { readonly kind: 'unread' }
-  | { readonly kind: 'found'; readonly driverName: string; readonly parameters: Readonly<Record<string, string>> }
-  | { readonly kind: 'failed'; readonly message: string };
-
-export type SourceWrite = 'untried' | 'done' | { readonly failure: string };
-
-/** An update of the claim. `refused` would fail again; `failed` may succeed when repeated. */
-export type Write = 'untried' | 'done' | 'refused' | 'failed';
-
-export const nothingLearned: Learned = {
-  announced: 'no',
-  source: { kind: 'unread' },
-  protectingSource: 'untried',
-  secrets: { kind: 'unread' },
-  attributes: { kind: 'unread' },
-  protecting: 'untried',
-  unprotecting: 'untried',
-  rescheduling: 'untried',
-  givingUp: 'untried',
-  otherNode: 'unread',
-  space: 'unknown',
-  selecting: 'untried',
-  record: 'unread',
-  reread: 'unread',
-  created: undefined,
-  cleanedUp: 'no',
-  saved: undefined,
-};
+/** What a step has changed. */
+export type Changes = Partial<Known>;
 
 /** Row ids of the claim table. They are stable names: a new row gets a new number, whatever its position in the table. */
 export type Row = `C${number}`;
 
-export type Step =
-  | { readonly kind: 'announce' }
-  | { readonly kind: 'readSource'; readonly ref: SourceRef }
-  /** The content of a snapshot, or the PersistentVolume of a claim. */
-  | { readonly kind: 'readBacking'; readonly name: string }
-  /** Adds our finalizer to the source. */
-  | { readonly kind: 'protectSource' }
-  | { readonly kind: 'readSecret'; readonly reference: SecretReference }
-  | { readonly kind: 'readAttributesClass'; readonly name: string }
-  /** Adds the provisioning finalizer. */
-  | { readonly kind: 'protect' }
-  /** Removes the finalizer: nothing is outstanding any more. */
-  | { readonly kind: 'unprotect' }
-  | { readonly kind: 'reschedule'; readonly protection: 'keep' | 'remove' }
-  /** Memory only: nothing is outstanding any more. `refusedBy`: UID of the class that the driver refused. */
-  | { readonly kind: 'settle'; readonly refusedBy?: string }
-  /** Memory only: a volume may exist, and the next request is planned from the caches. */
-  | { readonly kind: 'releaseRequest' }
-  | {
-      readonly kind: 'createVolume';
-      readonly pinned: Pinned;
-      readonly request: CreateVolumeRequestInput;
-      /** No earlier CreateVolume of this claim can have made a volume. */
-      readonly isFirst: boolean;
-    }
-  | { readonly kind: 'cleanUp'; readonly volume: Unusable; readonly secrets: Readonly<Record<string, string>> }
-  | { readonly kind: 'save'; readonly volume: PersistentVolume }
-  /** Removes the finalizer although a volume may exist. */
-  | { readonly kind: 'giveUp'; readonly answer: Answer }
-  /** The same for a claim that the instance of a node that is gone was to settle. */
-  | { readonly kind: 'giveUpOther' }
-  | { readonly kind: 'readNode'; readonly name: string }
-  /** The PersistentVolume of the claim, made by any instance: those of other nodes are not cached. */
-  | { readonly kind: 'readRecord'; readonly name: string }
-  /** The PV controller may be about to bind the claim, or may have done so. */
-  | { readonly kind: 'readClaim'; readonly record: PersistentVolume }
-  /** Memory only: the wait before this instance takes the claim. */
-  | { readonly kind: 'startWait' }
-  /** Enough space for so many bytes in one of these places? */
-  | { readonly kind: 'checkSpace'; readonly requests: readonly GetCapacityRequestInput[]; readonly bytes: bigint }
-  /** Takes the claim for this node. */
-  | { readonly kind: 'selectNode'; readonly node: string };
-
-export interface Ending {
-  readonly kind: 'conclude';
-  readonly outcome: Outcome;
+export interface Conclusion extends AnyConclusion {
+  readonly row: Row;
   readonly events: readonly RecordedEvent[];
   /** Recorded under the driver side's component name. */
   readonly driverEvents: readonly RecordedEvent[];
@@ -251,9 +156,11 @@ export interface Ending {
   readonly answer?: Answer;
   /** The claim was given up while a volume may exist. */
   readonly givenUp?: 'yes';
-  /** What the attempt says about the capacity of the driver. `decide` adds it to every conclusion. */
-  readonly capacity?: CapacityChange;
 }
 
-export type Conclusion = { readonly row: Row } & Ending;
-export type Action = { readonly row: Row } & (Step | Ending);
+/** The end of a run. */
+export interface Concluded extends Conclusion {
+  readonly known: Readonly<Known>;
+  /** What the attempt says about the capacity of the driver. */
+  readonly capacity: CapacityChange;
+}

@@ -251,10 +251,15 @@ describe('selecting a node', () => {
   it.each([
     ['a conflict', conflict, 'conflict'],
     ['a claim that is not found', refusal(404, 'NotFound'), 'gone'],
-    ['another failure', refusal(500), { failure: refusal(500).message }],
-  ])('given %s, then that is learned, and nothing is remembered or read', async (_what, answer, result) => {
+  ])('given %s, then that is returned, and nothing is remembered or read', async (_what, answer, result) => {
     const { deps, sent, remembered } = aServer(answer);
     expect(await selectNode(deps, claim, 'n1')).toEqual(result);
+    expect([sent.length, remembered]).toEqual([1, []]);
+  });
+
+  it('given another failure, then that is thrown, and nothing is remembered or read', async () => {
+    const { deps, sent, remembered } = aServer(refusal(500));
+    await expect(selectNode(deps, claim, 'n1')).rejects.toThrow(refusal(500).message);
     expect([sent.length, remembered]).toEqual([1, []]);
   });
 });

@@ -10,13 +10,14 @@ import {
   isNotFound,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
-  toError,
   writeObject,
   type WrittenCache,
 } from '@csi-sidecars/runtime';
 import { annotations } from '../names.ts';
 import { withoutProtection, withProtection } from './protection.ts';
-import type { Write } from './state.ts';
+
+/** An update of the claim. `refused` would fail again; `failed` may succeed when repeated. */
+export type Write = 'done' | 'refused' | 'failed';
 
 export interface UpdateDeps {
   readonly client: ApiClient;
@@ -115,14 +116,12 @@ export function removeOtherProtection(driverName: string): ClaimUpdate {
   return { onConflict: 'fail', change: (claim) => withoutProtection(claim, driverName) };
 }
 
-export type Selection = 'done' | 'conflict' | 'gone' | { readonly failure: string };
-
 /** Writes the node into the version of the claim that was looked at: of several instances one succeeds. */
 export async function selectNode(
   { client, claims }: UpdateDeps,
   claim: PersistentVolumeClaim,
   node: string,
-): Promise<Selection> {
+): Promise<'done' | 'conflict' | 'gone'> {
   const metadata = {
     ...claim.metadata,
     annotations: { ...claim.metadata?.annotations, [annotations.selectedNode]: node },
@@ -134,7 +133,7 @@ export async function selectNode(
     return 'done';
   } catch (error) {
     if (isNotFound(error)) return 'gone';
-    if (!isConflict(error)) return { failure: toError(error).message };
+    if (!isConflict(error)) throw error;
     claims.doubt(claim);
     return 'conflict';
   }

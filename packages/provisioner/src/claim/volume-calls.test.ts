@@ -2,13 +2,14 @@
 /** The meaning of errors of the channel that neither the driver's model nor a fault rule can produce. */
 import { type CsiChannel, CsiError } from '@csi-sidecars/csi';
 import { type ApiClient, ApiError } from '@csi-sidecars/runtime';
-import { FakeClock } from '@csi-sidecars/runtime/testing';
+import { FakeClock, type RecordingLogger, recordingLogger } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aVolume, driverName } from '../../testing/builders.ts';
 import { context, made, pinned, state, unusable } from '../../testing/claim-states.ts';
 import { uidOf } from './claim.ts';
 import { createClaimMemory } from './memory.ts';
-import { checkSpace, cleanUp, createVolume } from './volume-calls.ts';
+import type { ClaimRun, Known } from './state.ts';
+import { type Call, checkSpace, cleanUp, createVolume } from './volume-calls.ts';
 
 const method = '/csi.v1.Controller/CreateVolume';
 const internal = new CsiError({ code: 'Internal', method, detail: 'no' });
@@ -33,8 +34,29 @@ const client = {
     throw new ApiError({ status: 404, reason: 'NotFound', message: 'not found' });
   },
 } as unknown as ApiClient;
-const action = { row: 'C22', kind: 'createVolume', pinned, request: pinned.request, isFirst: true } as const;
-const first = { state: state(), action, signal };
+const key = uidOf(aClaim());
+const first: Call = { pinned, isFirst: true };
+
+/** A run with these dependencies. */
+function aRun(deps: object, others: object = {}): ClaimRun {
+  const caches = { claims: { byIndex: () => [] }, volumes: { list: () => [] } };
+  const logger = recordingLogger();
+  return {
+    client,
+    clock: new FakeClock(),
+    logger,
+    key,
+    signal,
+    caches,
+    context: deps,
+    ...others,
+  } as unknown as ClaimRun;
+}
+
+const create = (
+  deps: object,
+  { call = first, known = state(), ...others }: { call?: Call; known?: Known; signal?: AbortSignal } = {},
+) => createVolume(aRun(deps, others), known, call);
 
 /** A driver that gives these answers in order, the last one for ever, and takes some time for each. */
 function aDriverThat(answers: readonly unknown[], { clock = new FakeClock(), takesMs = 0 } = {}) {
@@ -53,8 +75,8 @@ function aDriverThat(answers: readonly unknown[], { clock = new FakeClock(), tak
 
 it('given a volume, when it is created, then the call has the timeout of calls and ends with the run, and the request is remembered', async () => {
   const { deps, calls } = aDriverThat([{ volume: made.volume }]);
-  const learned = await createVolume(deps, first);
-  const memory = { kind: 'pinned', claim: first.state.claim, pinned, deletion: undefined };
+  const learned = await create(deps);
+  const memory = { kind: 'pinned', claim: aClaim(), pinned, deletion: undefined };
   expect(learned).toEqual({ memory, created: made });
   expect(deps.memory.get(uidOf(aClaim()))).toEqual(memory);
   expect(calls).toEqual([{ method, request: pinned.request, options: { timeoutMs: 10_000, signal, migrated: false } }]);
@@ -63,20 +85,21 @@ it('given a volume, when it is created, then the call has the timeout of calls a
 it('given a claim that is being deleted, when its volume is created, then memory still knows since when', async () => {
   const { deps } = aDriverThat([{ volume: made.volume }]);
   const deleted = state({ deletedForMs: 5 }, { deleting: 'yes' });
-  const { memory } = await createVolume(deps, { ...first, state: deleted });
+  const { memory, deletion } = await create(deps, { known: deleted });
   expect(memory).toMatchObject({ kind: 'pinned', deletion: { forMs: 5 } });
+  expect(deletion).toMatchObject({ seenMs: 0 });
 });
 
 it('given a driver that replaced an in-tree plugin, when it answers with the source in another form, then that is no volume of the claim', async () => {
   const handle = (project: string): string => `projects/${project}/zones/z/disks/d`;
   const { deps } = aDriverThat([{ volume: { ...made.volume, volume_id: handle('p') } }]);
   const request = { ...pinned.request, volume_content_source: { volume: { volume_id: handle('UNSPECIFIED') } } };
-  const step = { ...first, action: { ...action, request, pinned: { ...pinned, request } } };
+  const call = { pinned: { ...pinned, request }, isFirst: true };
   const driver = { ...context.driver, name: 'pd.csi.storage.gke.io' };
-  expect((await createVolume({ ...deps, driver }, step)).created).toMatchObject({ kind: 'malformed' });
+  expect((await create({ ...deps, driver }, { call })).created).toMatchObject({ kind: 'malformed' });
 });
 
-it('given a driver that takes its time, when a volume is deleted, then nothing is learned before its answer', async () => {
+it('given a driver that takes its time, when a volume is deleted, then nothing is returned before its answer', async () => {
   const { deps, clock } = aDriverThat([{}]);
   let hasAnswered = false;
   const call = async (): Promise<unknown> => {
@@ -84,36 +107,26 @@ it('given a driver that takes its time, when a volume is deleted, then nothing i
     hasAnswered = true;
     return {};
   };
-  await cleanUp(
-    { ...deps, channel: { ...deps.channel, call: call as CsiChannel['call'] } },
-    {
-      clock,
-      client,
-      caches: { volumes: { list: () => [] } },
-      state: state({ pinned }),
-      action: { row: 'C28', kind: 'cleanUp', volume: unusable, secrets: {} },
-      signal,
-    },
-  );
+  const channel = { ...deps.channel, call: call as CsiChannel['call'] };
+  await cleanUp(aRun({ ...deps, channel }, { clock }), state({ pinned }), unusable);
   expect(hasAnswered).toBe(true);
 });
 
 describe('an error of CreateVolume', () => {
   it('given an answer that cannot be decoded, when it comes, then the outcome is ambiguous, whatever its code', async () => {
-    const { created } = await createVolume(depsWith(unreadable), first);
+    const { created } = await create(depsWith(unreadable));
     expect(created).toEqual({ row: 'O1', kind: 'ambiguous', message: unreadable.message, isAnswer: true });
   });
 
   it('given the same code from the driver, when it comes, then it is final', async () => {
-    const { created } = await createVolume(depsWith(internal), first);
+    const { created } = await create(depsWith(internal));
     expect(created).toEqual({ row: 'O5', kind: 'final', message: internal.message, isSettled: true });
   });
 
   it('given an earlier call, when the driver answers with that code, then the claim is not settled', async () => {
-    const { created } = await createVolume(depsWith(internal), {
-      state: state({ pinned }),
-      action: { ...action, isFirst: false },
-      signal,
+    const { created } = await create(depsWith(internal), {
+      known: state({ pinned }),
+      call: { pinned, isFirst: false },
     });
     expect(created).toEqual({ row: 'O4', kind: 'final', message: internal.message, isSettled: false });
   });
@@ -124,8 +137,7 @@ describe('an error of CreateVolume', () => {
     const created = async (
       error: Error,
       options: { lost?: AbortSignal; signal?: AbortSignal } = {},
-    ): Promise<unknown> =>
-      (await createVolume(depsWith(error, options.lost), { ...first, signal: options.signal ?? signal })).created;
+    ): Promise<unknown> => (await create(depsWith(error, options.lost), { signal: options.signal ?? signal })).created;
     const over = AbortSignal.abort(new Error('over'));
     expect(await created(unavailable)).toMatchObject({ kind: 'ambiguous', isAnswer: true });
     expect(await created(deadline)).toMatchObject({ kind: 'ambiguous', isAnswer: true });
@@ -146,41 +158,22 @@ describe('[provisioner#I7] the metric label of calls', () => {
       };
       const of = { ...pinned, plan: { ...pinned.plan, isMigrated: migrated } };
       const channel = { ...deps.channel, call };
-      await createVolume({ ...deps, channel }, { ...first, action: { ...action, pinned: of } });
-      await cleanUp(
-        { ...deps, channel },
-        {
-          clock: new FakeClock(),
-          client,
-          caches: { volumes: { list: () => [] } },
-          state: state({ pinned: of }),
-          action: { row: 'C28', kind: 'cleanUp', volume: unusable, secrets: {} },
-          signal,
-        },
-      );
+      await create({ ...deps, channel }, { call: { pinned: of, isFirst: true } });
+      await cleanUp(aRun({ ...deps, channel }), state({ pinned: of }), unusable);
       expect(said).toEqual(Array(6).fill(migrated));
     },
   );
 });
 
 describe('an error of the DeleteVolume that cleans up', () => {
-  const step = {
-    clock: new FakeClock(),
-    client,
-    caches: { volumes: { list: () => [] } },
-    state: state({ pinned }),
-    action: { row: 'C28', kind: 'cleanUp', volume: unusable, secrets: {} },
-    signal,
-  } as const;
-
   it('given an answer that cannot be decoded, when it comes, then the deletion may still be running', async () => {
-    const { cleanedUp, memory } = await cleanUp(depsWith(unreadable), step);
+    const { cleanedUp, memory } = await cleanUp(aRun(depsWith(unreadable)), state({ pinned }), unusable);
     expect(cleanedUp).toEqual({ failure: unreadable.message, isOpen: true });
     expect(memory?.kind === 'pinned' && memory.pinned.deleting).toEqual(unusable);
   });
 
   it('given a final code, when it comes, then no deletion is running', async () => {
-    const { cleanedUp, memory } = await cleanUp(depsWith(internal), step);
+    const { cleanedUp, memory } = await cleanUp(aRun(depsWith(internal)), state({ pinned }), unusable);
     expect(cleanedUp).toEqual({ failure: internal.message, isOpen: false });
     expect(memory?.kind === 'pinned' && memory.pinned.deleting).toBeUndefined();
   });
@@ -194,7 +187,7 @@ it.each([
   const exhausted = new CsiError({ code: 'ResourceExhausted', method, detail: 'full' });
   const of = { ...pinned, plan: { ...pinned.plan, selectedNode: line.selectedNode } };
   const deps = { ...depsWith(exhausted), supportsTopology: line.supportsTopology };
-  const { created } = await createVolume(deps, { ...first, action: { ...action, pinned: of } });
+  const { created } = await create(deps, { call: { pinned: of, isFirst: true } });
   expect(created).toMatchObject({ kind: line.kind, message: exhausted.message });
 });
 
@@ -202,19 +195,14 @@ describe('an error that does not come from the driver', () => {
   it('given the channel fails in another way, then the outcome is ambiguous and a deletion may still be running', async () => {
     // Errors of Node.js have codes as well.
     const defect = Object.assign(new TypeError('odd'), { code: 'Internal' });
-    expect(await createVolume(depsWith(defect), first)).toMatchObject({
+    expect(await create(depsWith(defect))).toMatchObject({
       created: { kind: 'ambiguous', message: 'odd' },
     });
     const { deps, clock } = aDriverThat([defect]);
-    const step = {
-      clock,
-      client,
-      caches: { volumes: { list: () => [] } },
-      state: state({ pinned }),
-      action: { row: 'C28', kind: 'cleanUp', volume: unusable, secrets: {} },
-      signal,
-    } as const;
-    expect((await cleanUp(deps, step)).cleanedUp).toEqual({ failure: 'odd', isOpen: true });
+    expect((await cleanUp(aRun(deps, { clock }), state({ pinned }), unusable)).cleanedUp).toEqual({
+      failure: 'odd',
+      isOpen: true,
+    });
   });
 });
 
@@ -232,42 +220,56 @@ describe('asking for space', () => {
     ['enough, and volumes that may be as large', [answer('1000', '100')], 'enough', 1],
     ['enough, and volumes that may not be as large', [answer('1000', '99')], 'short', 2],
     ['too little, and volumes that may be as large', [answer('99', '1000')], 'short', 2],
-    ['an error', [internal], { failure: `GetCapacity: ${internal.message}` }, 1],
-    ['too little, then an error', [answer('0'), internal], { failure: `GetCapacity: ${internal.message}` }, 2],
+    ['an error', [internal], 'unknown', 1],
+    ['too little, then an error', [answer('0'), internal], 'unknown', 2],
   ])('given 100 bytes and a driver that reports %s, then that is the answer', async (...[, answers, space, count]) => {
     const { deps, calls } = aDriverThat(answers);
-    expect([await checkSpace(deps, { requests, bytes: 100n }, signal), calls.length]).toEqual([space, count]);
+    expect([await checkSpace(aRun(deps), requests, 100n), calls.length]).toEqual([space, count]);
+  });
+
+  it('given an error, then its reason is logged', async () => {
+    const run = aRun(aDriverThat([internal]).deps);
+    await checkSpace(run, requests, 100n);
+    expect((run.logger as unknown as RecordingLogger).lines).toMatchObject([
+      {
+        level: 3,
+        message: 'proceeding with becoming owner although the capacity check failed',
+        facts: { claim: key, reason: `GetCapacity: ${internal.message}` },
+      },
+    ]);
   });
 
   it('given a place, then the call has the timeout of calls and ends with the run', async () => {
     const { deps, calls } = aDriverThat([answer('100')]);
-    await checkSpace(deps, { requests, bytes: 100n }, signal);
+    await checkSpace(aRun(deps), requests, 100n);
     const name = '/csi.v1.Controller/GetCapacity';
     expect(calls).toEqual([{ method: name, request: requests[0], options: { timeoutMs: 10_000, signal } }]);
   });
 
   it('given no place, then there is not enough', async () => {
-    expect(await checkSpace(aDriverThat([]).deps, { requests: [], bytes: 1n }, signal)).toBe('short');
+    expect(await checkSpace(aRun(aDriverThat([]).deps), [], 1n)).toBe('short');
   });
 });
 
 describe('the attempts to clean up', () => {
   const volume = { ...unusable, attributes: { a: 'b' } };
   const secrets = { user: 'x' };
-  const stepOf = (clock: FakeClock, remembered = state({ pinned }), volumes = [aVolume()]) => ({
-    clock,
-    client,
-    caches: { volumes: { list: () => volumes } },
-    state: remembered,
-    action: { row: 'C28', kind: 'cleanUp', volume, secrets } as const,
-    signal,
-  });
+  const sent = { ...pinned, request: { ...pinned.request, secrets } };
+  const clean = (
+    deps: object,
+    clock: FakeClock,
+    more: { known?: Known; records?: object[]; client?: ApiClient; of?: object } = {},
+  ) => {
+    const { known = state({ pinned: sent }), records = [aVolume()], of = {}, ...others } = more;
+    const caches = { claims: { byIndex: () => [] }, volumes: { list: () => records } };
+    return cleanUp(aRun(deps, { clock, caches, ...others }), known, { ...volume, ...of });
+  };
 
   it('given success, then one call names the volume and has the secrets, and memory no longer knows of a deletion', async () => {
     const { deps, calls, clock } = aDriverThat([{}]);
-    const before = state({ pinned: { ...pinned, deleting: volume } });
-    const memory = { kind: 'pinned', claim: aClaim(), pinned, deletion: undefined };
-    expect(await cleanUp(deps, stepOf(clock, before))).toEqual({ cleanedUp: 'yes', created: volume, memory });
+    const known = state({ pinned: { ...sent, deleting: volume } });
+    const memory = { kind: 'pinned', claim: aClaim(), pinned: sent, deletion: undefined };
+    expect(await clean(deps, clock, { known })).toEqual({ cleanedUp: 'yes', memory });
     expect(deps.memory.get(uidOf(aClaim()))).toEqual(memory);
     const request = { volume_id: 'v1', secrets };
     const options = { timeoutMs: 10_000, signal, migrated: false };
@@ -276,68 +278,94 @@ describe('the attempts to clean up', () => {
 
   it('given a failure, then it is tried five times without a pause; given success at last, then no more', async () => {
     const failing = aDriverThat([internal]);
-    expect((await cleanUp(failing.deps, stepOf(failing.clock))).cleanedUp).toMatchObject({ failure: internal.message });
+    expect((await clean(failing.deps, failing.clock)).cleanedUp).toMatchObject({ failure: internal.message });
     expect(failing.calls).toHaveLength(5);
     const recovering = aDriverThat([internal, internal, {}]);
-    expect((await cleanUp(recovering.deps, stepOf(recovering.clock))).cleanedUp).toBe('yes');
+    expect((await clean(recovering.deps, recovering.clock)).cleanedUp).toBe('yes');
     expect(recovering.calls).toHaveLength(3);
   });
 
   it('given calls that take long, then all have one timeout together', async () => {
     const clock = new FakeClock();
     const { deps, calls } = aDriverThat([internal], { clock, takesMs: 4_000 });
-    await cleanUp(deps, stepOf(clock));
+    await clean(deps, clock);
     expect(calls.map(({ options }) => options)).toMatchObject(
       [10_000, 6_000, 2_000].map((timeoutMs) => ({ timeoutMs })),
     );
     const exact = aDriverThat([internal], { clock, takesMs: 5_000 });
-    await cleanUp(exact.deps, stepOf(clock));
+    await clean(exact.deps, clock);
     expect(exact.calls).toHaveLength(2);
   });
 
   it('given no time for a call, then the deletion counts as running', async () => {
     const { deps, calls, clock } = aDriverThat([{}]);
     const settings = { ...context.settings, timeoutMs: 0 };
-    const { cleanedUp } = await cleanUp({ ...deps, settings }, stepOf(clock));
+    const { cleanedUp } = await clean({ ...deps, settings }, clock);
     expect([cleanedUp, calls]).toEqual([{ failure: 'context deadline exceeded', isOpen: true }, []]);
   });
 
   it('given a PersistentVolume records the volume, then it is not deleted, and no deletion is running', async () => {
     const { deps, calls, clock } = aDriverThat([{}]);
     const own = aVolume({ name: 'pv-x', spec: { csi: { driver: driverName, volumeHandle: 'v1' } } });
-    const { cleanedUp, memory } = await cleanUp(deps, stepOf(clock, state({ pinned }), [aVolume(), own]));
+    const { cleanedUp, memory } = await clean(deps, clock, { records: [aVolume(), own] });
     expect([cleanedUp, calls]).toEqual([{ failure: expect.stringContaining('pv-x') as unknown, isOpen: false }, []]);
-    expect(memory).toMatchObject({ kind: 'pinned', pinned });
+    expect(memory).toMatchObject({ kind: 'pinned', pinned: sent });
   });
 
   it('given the PersistentVolume of our name has another volume, then the volume is deleted', async () => {
     const { deps, clock } = aDriverThat([{}]);
     const other = { get: async () => aVolume() } as unknown as ApiClient;
-    expect((await cleanUp(deps, { ...stepOf(clock), client: other })).cleanedUp).toBe('yes');
+    expect((await clean(deps, clock, { client: other })).cleanedUp).toBe('yes');
   });
 
   it('given an in-tree PersistentVolume that names the volume by an attribute, then it is a record too', async () => {
     const { deps, calls, clock } = aDriverThat([{}]);
     const driver = { ...context.driver, name: 'csi.vsphere.vmware.com' };
     const spec = { csi: undefined as never, vsphereVolume: { volumePath: 'p' } };
-    const step = stepOf(clock, state({ pinned }), [aVolume({ name: 'pv-x', spec })]);
-    const attributes = { initialvolumefilepath: 'p' };
-    const action = { ...step.action, volume: { ...volume, attributes } };
-    expect((await cleanUp({ ...deps, driver }, { ...step, action })).cleanedUp).toMatchObject({ isOpen: false });
+    const records = [aVolume({ name: 'pv-x', spec })];
+    const of = { attributes: { initialvolumefilepath: 'p' } };
+    expect((await clean({ ...deps, driver }, clock, { records, of })).cleanedUp).toMatchObject({ isOpen: false });
     expect(calls).toEqual([]);
   });
 
   it('given a last millisecond, then it is used', async () => {
     const clock = new FakeClock();
     const { deps, calls } = aDriverThat([internal], { clock, takesMs: 9_999 });
-    await cleanUp(deps, stepOf(clock));
+    await clean(deps, clock);
     expect(calls.map(({ options }) => options)).toMatchObject([{ timeoutMs: 10_000 }, { timeoutMs: 1 }]);
   });
 
-  it('given no request is remembered, then memory stays as it is', async () => {
-    const { deps, clock } = aDriverThat([internal]);
-    const learned = await cleanUp(deps, stepOf(clock, state({ remembers: 'open' })));
-    expect(learned).toEqual({ cleanedUp: { failure: internal.message, isOpen: false }, created: volume });
-    expect(deps.memory.get(uidOf(aClaim()))).toBeUndefined();
+  it('given the deletion of the claim, then it is older after the attempts', async () => {
+    for (const answer of [{}, internal]) {
+      const clock = new FakeClock();
+      const { deps } = aDriverThat([answer], { clock, takesMs: 1_000 });
+      const known = state({ pinned: sent, deletion: { seenMs: 0, answers: [], forMs: 0, seenForMs: 0 } });
+      const { deletion } = await clean(deps, clock, { known });
+      expect(deletion?.seenForMs).toBe(clock.monotonicMs());
+    }
   });
+
+  it.each([
+    [
+      'records the volume',
+      aVolume({ spec: { csi: { driver: driverName, volumeHandle: 'v1' } } }),
+      /pvc-uid-data has it$/,
+      false,
+    ],
+    ['cannot be read', new Error('down'), /^down$/, true],
+  ])(
+    'given the PersistentVolume of our name in the API server %s, then the volume is kept',
+    async (...[, answer, failure, isOpen]) => {
+      const options: unknown[] = [];
+      const get = async (_resource: object, _ref: object, how: unknown): Promise<unknown> => {
+        options.push(how);
+        if (answer instanceof Error) throw answer;
+        return answer;
+      };
+      const { deps, calls, clock } = aDriverThat([{}]);
+      const { cleanedUp } = await clean(deps, clock, { client: { get } as unknown as ApiClient, records: [] });
+      expect(cleanedUp).toEqual({ failure: expect.stringMatching(failure), isOpen });
+      expect([calls, options]).toEqual([[], [{ signal }]]);
+    },
+  );
 });

@@ -1,57 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The calls to the driver that the claim loop makes, and the translation of their results for `decide`. */
-import { CsiError } from '@csi-sidecars/csi';
-import {
-  type ApiClient,
-  isNotFound,
-  type Lister,
-  type PersistentVolume,
-  persistentVolumes,
-  type Step,
-  toError,
-} from '@csi-sidecars/runtime';
+/** The calls to the driver that the claim loop makes, and what their answers mean. */
+import { CsiError, type GetCapacityRequestInput } from '@csi-sidecars/csi';
+import { isNotFound, persistentVolumes, toError } from '@csi-sidecars/runtime';
 import { mayRecord } from '@csi-sidecars/volume';
-import { isOpen, toErrorOutcome, toResponseOutcome, type Unusable } from './outcome.ts';
-import type { Entry } from './memory.ts';
+import { logSource } from './log-lines.ts';
+import { pinnedOf } from './known.ts';
+import { lookAgain } from './observe.ts';
+import type { Entry, Pinned } from './memory.ts';
 import * as messages from './messages.ts';
-import type { ClaimDeps, ClaimLoop, ClaimState } from './state.ts';
+import { type CreateOutcome, isOpen, toErrorOutcome, toResponseOutcome, type Unusable } from './outcome.ts';
+import type { Changes, ClaimRun, Known } from './state.ts';
 
-type CallDeps = Pick<ClaimDeps, 'channel' | 'driver' | 'memory' | 'settings' | 'supportsTopology'>;
+export interface Call {
+  readonly pinned: Pinned;
+  /** No earlier CreateVolume of this claim can have made a volume. */
+  readonly isFirst: boolean;
+}
 
-export async function createVolume(
-  deps: CallDeps,
-  {
-    state: { claim, deletion },
-    action: { pinned, request, isFirst },
-    signal,
-  }: Pick<Step<ClaimLoop, 'createVolume'>, 'state' | 'action' | 'signal'>,
-): Promise<Partial<ClaimState>> {
-  const memory: Entry = { kind: 'pinned', claim, pinned, deletion };
+type Created = Changes & { readonly created: CreateOutcome };
+
+export async function createVolume(run: ClaimRun, s: Known, { pinned, isFirst }: Call): Promise<Created> {
+  const { context, signal, logger } = run;
+  const { channel, driver, settings, supportsTopology } = context;
+  logSource(logger, s);
+  const memory: Entry = { kind: 'pinned', claim: s.claim, pinned, deletion: s.deletion };
   // Pinned before the call: whatever happens from here on, a retry sends exactly this request.
-  deps.memory.set(memory);
-  const { timeoutMs } = deps.settings;
-  const options = { timeoutMs, signal, migrated: pinned.plan.isMigrated };
+  context.memory.set(memory);
+  const options = { timeoutMs: settings.timeoutMs, signal, migrated: pinned.plan.isMigrated };
   try {
-    const response = await deps.channel.call('/csi.v1.Controller/CreateVolume', request, options);
-    return { memory, created: toResponseOutcome(response.volume, { ...pinned, driverName: deps.driver.name }) };
+    const response = await channel.call('/csi.v1.Controller/CreateVolume', pinned.request, options);
+    const created = toResponseOutcome(response.volume, { ...pinned, driverName: driver.name });
+    return { ...lookAgain(run, s), memory, created };
   } catch (error) {
     const created = toErrorOutcome({
       code: codeOf(error),
       message: toError(error).message,
-      isAnswer: !deps.channel.lost.aborted && !signal.aborted,
-      mayReschedule: deps.supportsTopology && pinned.plan.selectedNode !== '',
+      isAnswer: !channel.lost.aborted && !signal.aborted,
+      mayReschedule: supportsTopology && pinned.plan.selectedNode !== '',
       wasUnsettled: !isFirst,
     });
-    return { memory, created };
+    return { ...lookAgain(run, s), memory, created };
   }
 }
 
-/** Enough in one of the places is enough. A volume has to fit into one piece of the space, too. */
+/** Whether one of these places has enough for so many bytes. A volume has to fit into one piece of the space, too. */
 export async function checkSpace(
-  { channel, settings: { timeoutMs } }: Pick<CallDeps, 'channel' | 'settings'>,
-  { requests, bytes }: Pick<Step<ClaimLoop, 'checkSpace'>['action'], 'requests' | 'bytes'>,
-  signal: AbortSignal,
-): Promise<ClaimState['space']> {
+  { key, logger, signal, context: { channel, settings } }: Pick<ClaimRun, 'key' | 'logger' | 'signal' | 'context'>,
+  requests: readonly GetCapacityRequestInput[],
+  bytes: bigint,
+): Promise<'enough' | 'short' | 'unknown'> {
+  const { timeoutMs } = settings;
   for (const request of requests) {
     try {
       const answer = await channel.call('/csi.v1.Controller/GetCapacity', request, { timeoutMs, signal });
@@ -59,7 +57,9 @@ export async function checkSpace(
       const fits = maximum === null || BigInt(maximum.value) >= bytes;
       if (fits && BigInt(available) >= bytes) return 'enough';
     } catch (error) {
-      return { failure: `GetCapacity: ${toError(error).message}` };
+      const reason = `GetCapacity: ${toError(error).message}`;
+      logger.info(3, 'proceeding with becoming owner although the capacity check failed', { claim: key, reason });
+      return 'unknown';
     }
   }
   return 'short';
@@ -67,40 +67,38 @@ export async function checkSpace(
 
 const cleanUpAttempts = 5;
 
-interface CleanUpStep extends Pick<Step<ClaimLoop, 'cleanUp'>, 'client' | 'clock' | 'state' | 'action' | 'signal'> {
-  readonly caches: { readonly volumes: Pick<Lister<PersistentVolume>, 'list'> };
-}
+type CleanedUp = 'yes' | { readonly failure: string; readonly isOpen: boolean };
 
 /** Attempts follow each other without pause within one timeout, because the claim waits. */
 export async function cleanUp(
-  { channel, driver, settings, memory }: CallDeps,
-  { client, clock, caches, state: { memory: entry, volumeName }, action: { volume, secrets }, signal }: CleanUpStep,
-): Promise<Pick<Partial<ClaimState>, 'cleanedUp' | 'created' | 'memory'>> {
-  const migrated = entry.kind === 'pinned' && entry.pinned.plan.isMigrated;
-  const endMs = clock.monotonicMs() + settings.timeoutMs;
-  const cleanedUp =
-    (await whyKept({ client, volumes: caches.volumes, driver: driver.name, signal }, volume, volumeName)) ??
-    (await deleteVolume(channel, { clock, endMs, volume, secrets, migrated, signal }));
-  if (entry.kind !== 'pinned') return { cleanedUp, created: volume };
-  const { deleting: _before, ...rest } = entry.pinned;
+  run: ClaimRun,
+  s: Known,
+  volume: Unusable,
+): Promise<Changes & { readonly cleanedUp: CleanedUp }> {
+  const { clock, context } = run;
+  const endMs = clock.monotonicMs() + context.settings.timeoutMs;
+  const cleanedUp = (await whyKept(run, volume, s.volumeName)) ?? (await deleteVolume(run, s, { volume, endMs }));
+  const changes = lookAgain(run, s);
+  const { deleting: _before, ...rest } = pinnedOf(s).pinned;
   const isGoingOn = typeof cleanedUp === 'object' && cleanedUp.isOpen;
-  const pinned = { ...rest, ...(isGoingOn ? { deleting: volume } : {}) };
-  memory.set({ ...entry, pinned });
-  return { cleanedUp, created: volume, memory: { ...entry, pinned } };
+  const memory = { ...pinnedOf(s), pinned: { ...rest, ...(isGoingOn ? { deleting: volume } : {}) } };
+  context.memory.set(memory);
+  return { ...changes, cleanedUp, memory };
 }
 
-interface Deletion extends Pick<Step<ClaimLoop, 'cleanUp'>, 'clock' | 'signal'> {
+interface Deletion {
   readonly volume: Unusable;
-  readonly secrets: Readonly<Record<string, string>>;
-  readonly migrated: boolean;
   readonly endMs: number;
 }
 
 async function deleteVolume(
-  channel: CallDeps['channel'],
-  { clock, endMs, volume, secrets, migrated, signal }: Deletion,
-): Promise<Exclude<ClaimState['cleanedUp'], 'no'>> {
-  const request = { volume_id: volume.volumeId, secrets };
+  { clock, signal, context: { channel } }: ClaimRun,
+  s: Known,
+  { volume, endMs }: Deletion,
+): Promise<CleanedUp> {
+  const { pinned } = pinnedOf(s);
+  const request = { volume_id: volume.volumeId, secrets: pinned.request.secrets ?? {} };
+  const migrated = pinned.plan.isMigrated;
   let last = { failure: 'context deadline exceeded', isOpen: true };
   for (let attempt = 1; attempt <= cleanUpAttempts; attempt++) {
     const timeoutMs = endMs - clock.monotonicMs();
@@ -115,23 +113,16 @@ async function deleteVolume(
   return last;
 }
 
-interface Records {
-  readonly client: ApiClient;
-  readonly volumes: Pick<Lister<PersistentVolume>, 'list'>;
-  readonly driver: string;
-  readonly signal: AbortSignal;
-}
-
 /**
  * A driver that answers with a volume in use must not have it deleted. It was not made for this claim, or another replica has recorded it
  * under our name a moment ago. That record may not be in the cache yet, so it is read.
  */
 async function whyKept(
-  { client, volumes, driver, signal }: Records,
+  { client, caches: { volumes }, context: { driver }, signal }: ClaimRun,
   { volumeId, attributes }: Unusable,
   volumeName: string,
-): Promise<Extract<ClaimState['cleanedUp'], object> | undefined> {
-  const csi = { driver, volumeHandle: volumeId, volumeAttributes: attributes };
+): Promise<CleanedUp | undefined> {
+  const csi = { driver: driver.name, volumeHandle: volumeId, volumeAttributes: attributes };
   const cached = volumes.list().find((volume) => mayRecord(volume, csi));
   if (cached !== undefined) {
     return { failure: messages.recorded(volumeId, cached.metadata?.name ?? ''), isOpen: false };

@@ -3,9 +3,14 @@
 import { persistentVolumes, storageClasses } from '@csi-sidecars/runtime';
 import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
-import { aClaim, aClass, driverName } from '../../testing/builders.ts';
+import { aClaim, aClass, aVolume, driverName } from '../../testing/builders.ts';
+import { pinned } from '../../testing/claim-states.ts';
+import { loopAlone } from '../../testing/loop-alone.ts';
 import { aProvisioner, type Fixture } from '../../testing/provisioner-fixture.ts';
+import { uidOf } from '../claim/claim.ts';
+import type { ClaimMemory, Saving } from '../claim/memory.ts';
 import { provisioningFinalizer } from '../names.ts';
+import { saveLoop } from './loop.ts';
 
 const name = 'pvc-uid-data';
 const success = `Normal ProvisioningSucceeded team/data: Successfully provisioned volume ${name}`;
@@ -141,3 +146,37 @@ it('[provisioner#226] given a record that was made without an answer, when the n
     'update persistentvolumeclaims team/data 200',
   ]);
 });
+
+it.each<{
+  readonly given: string;
+  readonly meanwhile: (memory: ClaimMemory, saving: Saving) => void;
+  readonly answers: readonly string[];
+}>([
+  { given: 'nothing', meanwhile: () => undefined, answers: ['final', 'open'] },
+  {
+    given: 'another answer',
+    meanwhile: (memory, it) => memory.set({ ...it, deletion: { seenMs: 0, answers: ['open', 'final'] } }),
+    answers: ['open', 'final', 'open'],
+  },
+  {
+    given: 'that the record is built again',
+    meanwhile: (memory, { volume: _volume, ...it }) => memory.set({ ...it, kind: 'pinned' }),
+    answers: ['final', 'open'],
+  },
+])(
+  'given a deleted claim whose record is being saved, and the claim loop learns $given meanwhile, when the save fails, then it counts beside what is known by then',
+  async ({ meanwhile, answers }) => {
+    const claim = aClaim({ protection: 'on', deleting: 'yes' });
+    const volume = aVolume({ phase: 'Pending' });
+    const saving: Saving = { kind: 'saving', claim, pinned, volume, deletion: { seenMs: 0, answers: ['final'] } };
+    const l = await loopAlone(saveLoop, { seed: [claim], entry: saving });
+    l.faults.push({ when: isCreate, fault: { kind: 'delay', ms: 1_000 } });
+    l.faults.push({ when: isCreate, fault: internal });
+    l.deps.saves.wake(name);
+    await l.settle();
+    meanwhile(l.deps.memory, saving);
+    await l.clock.advance(1_000);
+    expect(l.deps.memory.get(uidOf(claim))).toMatchObject({ deletion: { answers } });
+    await l.stop();
+  },
+);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** How segments follow the cluster, seen from the objects that are published and the passes that are made. */
 import { type CSINode, csiNodes, type KubeObject, type Node, nodes } from '@csi-sidecars/runtime';
+import { walkFlow } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aNode, driverName } from '../../testing/builders.ts';
 import { aLateClass, aPublisher, asked, counted, published, writes } from '../../testing/capacity-fixture.ts';
 import type { Fixture } from '../../testing/provisioner-fixture.ts';
-import { decide } from './decide.ts';
-import { toSegments } from '../topology/segments.ts';
+import { type Segments, toSegments } from '../topology/segments.ts';
 import { toTerm } from '../topology/terms.ts';
+import { follow } from './loop.ts';
 
 const zoneA = 'fast zone=a 1Ti max 1Ti';
 const zoneB = 'fast zone=b 1Ti max 1Ti';
@@ -34,19 +35,18 @@ function passes({ metrics }: Fixture): number {
 describe('the segment table', () => {
   const a = toSegments([toTerm([['zone', 'a']])]);
   const b = toSegments([toTerm([['zone', 'b']])]);
+  const published = async (known: Segments | undefined, found: Segments): Promise<unknown> => {
+    const { steps, said, conclusion } = await walkFlow(follow({ known, found }), { publish: undefined });
+    return [...steps, conclusion.row, said('publish')];
+  };
 
-  it('[G1] given the segments of the last pass, then nothing is published', () => {
-    expect(decide({ known: a, found: toSegments(a.values()), isPublished: false })).toMatchObject({
-      row: 'G1',
-      kind: 'conclude',
-    });
+  it('[G1] given the segments of the last pass, then nothing is published', async () => {
+    expect(await published(a, toSegments(a.values()))).toEqual(['G1', []]);
   });
 
-  it('[G2] given the first pass, or another segment, then the segments are published once', () => {
-    expect(decide({ known: undefined, found: a, isPublished: false })).toMatchObject({ row: 'G2', changed: 'all' });
-    const action = decide({ known: a, found: b, isPublished: false });
-    expect(action).toMatchObject({ row: 'G2', kind: 'publish', changed: new Set(['zone=a', 'zone=b']) });
-    expect(decide({ known: a, found: b, isPublished: true })).toMatchObject({ row: 'G2', kind: 'conclude' });
+  it('[G2] given the first pass, or another segment, then the segments are published once', async () => {
+    expect(await published(undefined, a)).toEqual(['G2 publish', 'G2', [[a, 'all']]]);
+    expect(await published(a, b)).toEqual(['G2 publish', 'G2', [[b, new Set(['zone=a', 'zone=b'])]]]);
   });
 });
 

@@ -323,6 +323,23 @@ describe('a claim that is a source and has a source', () => {
   });
 });
 
+it.each([
+  { source: daily, woken: [1, 0] },
+  { source: { kind: 'claim', namespace: 'team', name: 'original' } as const, woken: [0, 1] },
+])(
+  'given a claim of this process lets a $source.kind go, then only the loop of that kind is woken',
+  async ({ source, woken }) => {
+    const s = await someSources();
+    const queues = ['snapshotsources', 'clonesources'];
+    const adds = () => queues.map((name) => s.metrics.value('workqueue_adds_total', { name }) ?? 0);
+    const before = adds();
+    await s.holds.take(uid('restored'), source);
+    s.holds.end(uid('restored'), 'other');
+    await s.settle();
+    expect(adds().map((count, index) => count - before[index]!)).toEqual(woken);
+  },
+);
+
 describe('who put the finalizer on', () => {
   it('given a claim of this process lets a source claim go, then the source waits for every pending clone as well', async () => {
     const s = await someSources({ seed: [aDyingClaim(), aClone(unasked)] });

@@ -6,11 +6,11 @@ import {
   type Change,
   type ConcludedRun,
   defineLoop,
+  type LoopSpec,
   isResync,
   keyOf,
-  type KubeObject,
   type Loop,
-  type LoopSpec,
+  type LoopTypes,
   type ObjectKey,
   type PersistentVolumeClaim,
 } from '@csi-sidecars/runtime';
@@ -18,13 +18,20 @@ import type { VolumeSnapshot } from '@csi-sidecars/volume';
 import { chosenNodeOf, isOurs } from '../claim/claim.ts';
 import { referencedBy, sourceKey, type SourceRef } from '../source/source.ts';
 import type { Watched } from '../watched.ts';
-import { decide } from './decide.ts';
+import { type Conclusion, isDeleted, letGo } from './flow.ts';
+import type { Observed } from './steps.ts';
 import * as messages from './messages.ts';
 import { isPending, isRecorded, needOf } from './need.ts';
-import { performers } from './perform.ts';
 import { objectKeyOf, type SourceKind, toSourceRef } from './source-kinds.ts';
 import { isDyingSource } from './watched.ts';
-import { nothingLearned, type Observed, type SourceDeps, type SourceLoop } from './state.ts';
+import type { SourceDeps, SourceWatched } from './steps.ts';
+
+interface SourceLoop extends LoopTypes {
+  readonly key: ObjectKey;
+  readonly watched: SourceWatched;
+  readonly observed: Observed;
+  readonly conclusion: Conclusion;
+}
 
 /** None for sources from which the driver makes no volumes. */
 export function sourceLoops(
@@ -95,7 +102,7 @@ export function cloneSourceLoop(deps: SourceDeps, watched: Watched): Loop {
 
 type Common = Pick<
   LoopSpec<SourceLoop>,
-  'settings' | 'watches' | 'sources' | 'observe' | 'observeAgain' | 'decide' | 'perform' | 'onConclude'
+  'settings' | 'watches' | 'sources' | 'observe' | 'context' | 'flow' | 'onConclude'
 >;
 
 interface CommonOptions {
@@ -127,6 +134,8 @@ function common(kind: SourceKind, deps: SourceDeps, options: CommonOptions): Com
       holders: holds.holders(source),
       need: needOf(needing, { driverName, settings, holds, volumes: caches.volumes, origin }),
       origin,
+      // One that is being deleted is read again: its content, which names the driver, goes before it.
+      isForeign: cached !== undefined && !isDeleted(cached) && foreign.get(key) === cached.metadata?.uid,
       conflicts: conflicts.get(key) ?? 0,
       instances: settings.node === undefined ? 'one' : 'many',
     };
@@ -150,29 +159,21 @@ function common(kind: SourceKind, deps: SourceDeps, options: CommonOptions): Com
         released.delete(key);
         conflicts.delete(key);
       }
-      return observed && { ...observed, ...nothingLearned, owner: knownOwner(foreign, key, observed) };
+      return observed;
     },
-    // A claim may have begun to use the source while something was read.
-    observeAgain: (caches, key) => observe(caches, key) ?? {},
-    decide,
-    perform: performers(deps),
+    context: { ...deps, observe },
+    flow: letGo,
     onConclude: (run) => {
       const { row } = run.conclusion;
       if (row === 'N3' || row === 'N9' || row === 'N13') released.delete(run.key);
       if (row === 'N10') conflicts.set(run.key, (conflicts.get(run.key) ?? 0) + 1);
       else conflicts.delete(run.key);
-      const { cached } = run.state;
+      const { cached } = run.observed;
       // What the cache lacks, or does not watch, is not forgotten with its end there.
       if (row === 'N6' && cached !== undefined) foreign.set(run.key, cached.metadata?.uid);
       log(run);
     },
   };
-}
-
-/** A snapshot that is being deleted is read again: its content, which names the driver, goes before it. */
-function knownOwner(foreign: CommonOptions['foreign'], key: ObjectKey, { cached }: Observed): 'unread' | 'other' {
-  if (cached === undefined || isDeleted(cached)) return 'unread';
-  return foreign.get(key) === cached.metadata?.uid ? 'other' : 'unread';
 }
 
 /** In node deployment: of the instances, that of the claim's node takes the finalizer off its source or itself; all if it has no node. */
@@ -208,19 +209,15 @@ function isToSweep(
   return isInInitialList || isResync(change) || (isDeleted(current) && previous !== undefined && !isDeleted(previous));
 }
 
-function isDeleted({ metadata }: KubeObject): boolean {
-  return metadata?.deletionTimestamp !== undefined;
-}
-
 function keyOfSource(claim: PersistentVolumeClaim, kind: SourceKind): ObjectKey | undefined {
   const source: SourceRef | undefined = referencedBy(claim);
   return source === undefined ? undefined : objectKeyOf(sourceKey(source), kind);
 }
 
-function log({ logger, state, conclusion }: ConcludedRun<SourceLoop>): void {
-  const { source, origin } = state;
+function log({ logger, observed, conclusion }: ConcludedRun<SourceLoop>): void {
+  const { source, origin } = observed;
   if (conclusion.refused !== undefined) logger.info(3, messages.mayNotRelease(source, conclusion.refused.message));
-  if (state.release !== 'done') return;
+  if (conclusion.row !== 'N9') return;
   if (source.kind === 'snapshot' && origin === 'found') logger.info(0, messages.releasedOrphan(source));
   else logger.info(3, messages.released(source));
 }

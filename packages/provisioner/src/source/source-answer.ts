@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the tables of sources have in common. */
 import type { VolumeContentSourceInput } from '@csi-sidecars/csi';
-import { parseQuantity, toBytes } from '@csi-sidecars/volume';
+import type { PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import { parseQuantity, toBytes, type VolumeSnapshot, type VolumeSnapshotContent } from '@csi-sidecars/volume';
 
 export type SourceRow = `R${number}` | `D${number}`;
 
@@ -21,6 +22,19 @@ export type SourceAnswer = { readonly row: SourceRow } &
 export type Read<T> =
   | { readonly kind: 'found'; readonly object: T }
   | { readonly kind: 'failed'; readonly message: string };
+
+/** A source, and the object behind it: the content of a snapshot, the PersistentVolume of a claim. */
+export type SourceRead =
+  | {
+      readonly kind: 'snapshot';
+      readonly snapshot: Read<VolumeSnapshot>;
+      readonly content: Read<VolumeSnapshotContent> | 'unread';
+    }
+  | {
+      readonly kind: 'claim';
+      readonly source: Read<PersistentVolumeClaim>;
+      readonly volume: Read<PersistentVolume> | 'unread';
+    };
 
 export function refused(row: SourceRow, message: string): SourceAnswer {
   return { row, kind: 'refused', message };

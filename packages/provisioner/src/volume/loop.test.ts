@@ -3,8 +3,10 @@
 import { type KubeObject, persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
 import { aVolume, driverName, type VolumeFacts } from '../../testing/builders.ts';
+import { loopAlone } from '../../testing/loop-alone.ts';
 import { aProvisioner, type Fixture } from '../../testing/provisioner-fixture.ts';
 import { volumeFinalizer } from '../names.ts';
+import { volumeLoop } from './loop.ts';
 
 const name = 'pvc-uid-data';
 const failures = 'controller_persistentvolume_delete_failed_total';
@@ -116,4 +118,32 @@ it('given a volume that failed is gone, when another of its name fails, then its
     [name, 2],
     [name, 1],
   ]);
+});
+
+it('given a volume of another node for whose finalizer this instance waits, when it goes, then the wait is forgotten at once, and once more by a run that finds nothing', async () => {
+  const terms = [{ matchExpressions: [{ key: 'node', operator: 'In', values: ['n2'] }] }];
+  const nodeAffinity = { required: { nodeSelectorTerms: terms } };
+  const turns: string[] = [];
+  const waits = {
+    leftMs: () => undefined,
+    begin: () => {
+      turns.push('begin');
+      return 700;
+    },
+    end: () => undefined,
+    forget: (key: string) => void turns.push(`forget ${key}`),
+  };
+  const l = await loopAlone((deps, watched) => volumeLoop({ ...deps, turns: waits }, watched), {
+    node: 'n1',
+    seed: [aVolume({ policy: 'Retain', spec: { nodeAffinity } })],
+  });
+  l.server.objects.remove(persistentVolumes, { name });
+  await l.settle();
+  const atOnce = [...turns];
+  await l.clock.advance(1_000);
+  expect([atOnce, turns]).toEqual([
+    ['begin', `forget ${name}`],
+    ['begin', `forget ${name}`, `forget ${name}`],
+  ]);
+  await l.stop();
 });

@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The volume loop: its watches, the changes that wake it, and the effects at the end of a run. */
-import { type ConcludedRun, defineLoop, keyOf, type Loop, toObjectKey } from '@csi-sidecars/runtime';
+import {
+  type ConcludedRun,
+  defineLoop,
+  keyOf,
+  type Loop,
+  type LoopTypes,
+  type ObjectKey,
+  toObjectKey,
+} from '@csi-sidecars/runtime';
 import type { Watched } from '../watched.ts';
-import { decide } from './decide.ts';
-import { observe } from './observe.ts';
-import { performers } from './perform.ts';
-import { nothingLearned, type VolumeContext, type VolumeLoop } from './state.ts';
+import { type Conclusion, lookAfter } from './flow.ts';
+import type { Observed } from './steps.ts';
+import { look, type VolumeContext, type VolumeWatched } from './steps.ts';
 import { isToBeDeleted, needsWork } from './volume.ts';
+
+interface VolumeLoop extends LoopTypes {
+  readonly key: ObjectKey;
+  readonly watched: VolumeWatched;
+  readonly observed: Observed;
+  readonly conclusion: Conclusion;
+}
 
 export function volumeLoop(context: VolumeContext, { volumes, classes, attachments }: Watched): Loop {
   const { settings } = context;
@@ -14,7 +28,7 @@ export function volumeLoop(context: VolumeContext, { volumes, classes, attachmen
     name: 'volumes',
     settings,
     watches: { volumes, classes, attachments },
-    subject: { watch: 'volumes', keyOf, forget: (key) => context.turns?.forget(key) },
+    subject: { watch: 'volumes', keyOf, forget: (key) => context.turns.forget(key) },
     wakes: {
       // Bound volumes with the right finalizer, which are nearly all, never reach the queue.
       volumes: ({ current }) => (current !== undefined && needsWork(current) ? keyOf(current) : undefined),
@@ -26,14 +40,12 @@ export function volumeLoop(context: VolumeContext, { volumes, classes, attachmen
       },
     },
     observe: (caches, key) => {
-      const observed = observe(context, caches, key);
-      if (observed === undefined) context.turns?.forget(key);
-      return observed && { ...observed, ...nothingLearned };
+      const observed = look({ context, caches, key });
+      if (observed === undefined) context.turns.forget(key);
+      return observed;
     },
-    // Until the volume is deleted the caches are read again: the policy may have become Retain while a secret was read.
-    observeAgain: (caches, key, state) => (state.deletion === 'untried' ? (observe(context, caches, key) ?? {}) : {}),
-    decide: (state) => decide(state, context),
-    perform: performers(context),
+    context,
+    flow: (observed) => lookAfter(observed, context),
     onConclude: (run) => conclude(context, run),
     retryMessage: 'Retrying syncing volume',
     describe: (_caches, key) => ({ PV: key }),
@@ -42,13 +54,13 @@ export function volumeLoop(context: VolumeContext, { volumes, classes, attachmen
 
 function conclude(
   { events, metrics, capacity }: VolumeContext,
-  { key, state, conclusion, durationMs, logger, caches }: ConcludedRun<VolumeLoop>,
+  { key, observed: { volume }, conclusion, durationMs, logger, caches }: ConcludedRun<VolumeLoop>,
 ): void {
-  for (const event of conclusion.events) events.record(state.volume, event);
+  for (const event of conclusion.events) events.record(volume, event);
   if (conclusion.counts === 'success') {
-    metrics.deleted(state.volume, durationMs);
+    metrics.deleted(volume, durationMs);
     logger.info(4, 'PersistentVolume deleted succeeded', { PV: key });
   }
-  if (conclusion.counts === 'failure') metrics.deleteFailed(state.volume);
+  if (conclusion.counts === 'failure') metrics.deleteFailed(volume);
   if (conclusion.capacity !== undefined) capacity.changed(conclusion.capacity, caches.classes.list(), logger);
 }

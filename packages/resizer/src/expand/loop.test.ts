@@ -48,7 +48,7 @@ it('given a volume whose turn the modification has, then there is no call, until
   l.server.seed(claim);
   await l.settle();
   expect([l.calls(), l.writes()]).toEqual([[], []]);
-  turns.end('modify', key, false);
+  turns.end('modify', key);
   await l.settle();
   expect(l.calls()).toEqual(['ControllerExpandVolume volume-1 OK']);
   await l.stop();

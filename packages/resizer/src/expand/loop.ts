@@ -7,21 +7,36 @@ import {
   defineLoop,
   isResync,
   type Loop,
-  type PersistentVolumeClaim,
+  type LoopTypes,
   type Pod,
   toObjectKey,
 } from '@csi-sidecars/runtime';
-import { annotationOf, capacityOf, type ClaimKey, requestedSize, resizeStatusOf, volumeNameOf } from '../claim.ts';
+import {
+  annotationOf,
+  capacityOf,
+  type Claim,
+  type ClaimKey,
+  requestedSize,
+  resizeStatusOf,
+  volumeNameOf,
+} from '../claim.ts';
 import { claimSubject, endRun, recall } from '../claim-loop.ts';
 import { annotations } from '../names.ts';
 import { wakeOnForeignChanges } from '../own-writes.ts';
 import { isLess, isSame } from '../size.ts';
+import type { ClaimContext, Conclusion, WatchedByBoth } from '../steps.ts';
 import { claimsUsedBy, newlyBoundClaim, type Watched } from '../watched.ts';
-import { decide } from './decide.ts';
-import { performers } from './perform.ts';
-import { type ExpandContext, type ExpandLoop, type ExpandState, nothingLearned } from './state.ts';
+import { expand, type Observed } from './flow.ts';
 
-export function expandLoop(context: ExpandContext, watched: Watched, clock: Clock): Loop {
+interface ExpandLoop extends LoopTypes {
+  readonly key: ClaimKey;
+  /** Pods with the index `claim`. They are not watched without `--handle-volume-inuse-error`. */
+  readonly watched: WatchedByBoth & { readonly pods: Pod };
+  readonly observed: Observed;
+  readonly conclusion: Conclusion;
+}
+
+export function expandLoop(context: ClaimContext, watched: Watched, clock: Clock): Loop {
   const { driver, settings, turns, ownWrites } = context;
   const foreign = wakeOnForeignChanges(ownWrites, matters);
   return defineLoop<ExpandLoop>({
@@ -38,29 +53,28 @@ export function expandLoop(context: ExpandContext, watched: Watched, clock: Cloc
     },
     sources: [turns.onFree.expand, foreign.source],
     observe: (caches, key) => observe(context, caches, { key, clock }),
-    decide: (state) => decide(state, context),
-    perform: performers(context),
+    context,
+    flow: (observed) => expand(observed, context),
     onEnd: (run) => endRun(context, 'expand', run),
   });
 }
 
 function observe(
-  context: ExpandContext,
+  context: ClaimContext,
   { claims, volumes, pods }: Caches<ExpandLoop>,
   { key, clock }: { readonly key: ClaimKey; readonly clock: Clock },
-): ExpandState {
+): Observed {
   const claim = claims.get(key);
   return {
     claim,
     volume: claim && volumes.get(toObjectKey(undefined, volumeNameOf(claim))),
     ...recall(context, claim, { key, clock }),
     isUsed: pods.byIndex('claim', key).length > 0,
-    ...nothingLearned,
   };
 }
 
 /** A new claim, a resync, and a change of what the decision reads. Labels, conditions and a falling capacity are no reason. */
-export function matters(change: Change<PersistentVolumeClaim>): boolean {
+export function matters(change: Change<Claim>): boolean {
   const { previous, current } = change;
   if (previous === undefined || current === undefined || isResync(change)) return true;
   return (
@@ -72,7 +86,7 @@ export function matters(change: Change<PersistentVolumeClaim>): boolean {
 }
 
 /** The claims of a pod that changed or is gone, as far as their last call found the volume in use and no other pod uses them. */
-function freed(pod: Pod, { memory }: ExpandContext, { claims, pods }: Caches<ExpandLoop>): readonly ClaimKey[] {
+function freed(pod: Pod, { memory }: ClaimContext, { claims, pods }: Caches<ExpandLoop>): readonly ClaimKey[] {
   return claimsUsedBy(pod).filter((key) => {
     const entry = memory.get(key, claims.get(key)?.metadata?.uid ?? '');
     return entry?.kind === 'final' && entry.isInUse && pods.byIndex('claim', key).length === 0;

@@ -3,8 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { sizeOf } from '../../testing/builders.ts';
 import { toText } from '../size.ts';
-import { chooseLegacyTarget } from './legacy.ts';
-import { chooseTarget, type TargetFacts } from './target.ts';
+import { chooseLegacyTarget, chooseTarget, type TargetFacts } from './target.ts';
 
 interface Row extends Partial<
   Pick<TargetFacts, 'resizeStatus' | 'isFinal' | 'isTrivial' | 'isFileSystemResizePending'>

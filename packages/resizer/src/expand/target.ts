@@ -66,3 +66,16 @@ function chooseForLargeEnough(facts: TargetFacts, allocated: Quantity): Target {
   if (isFileSystemResizePending) return { row: 'S10', kind: 'wait' };
   return { row: 'S10', kind: 'expand', size: requested };
 }
+
+/**
+ * The path of upstream before v2.3.0 with the gate `RecoverVolumeExpansionFailure` off: rows L1 and L2. The request is the size,
+ * nothing records what was asked for, and a failed expansion leaves no condition.
+ */
+export function chooseLegacyTarget({
+  requested,
+  volumeCapacity,
+  isFileSystemResizePending,
+}: Pick<TargetFacts, 'requested' | 'volumeCapacity' | 'isFileSystemResizePending'>): Target {
+  if (!isLess(volumeCapacity, requested) && isFileSystemResizePending) return { row: 'L1', kind: 'wait' };
+  return { row: 'L2', kind: 'expand', size: requested };
+}

@@ -34,7 +34,7 @@ it('given a claim that is gone, then nothing of it stays in memory, although no 
     l.context.ownWrites.judge({ previous: before, current, isInInitialList: false }, () => (isOwn = false));
     return [l.context.memory.get(key, uid)?.kind, isOwn];
   };
-  expect(known()).toEqual(['settled', true]);
+  expect(known()).toEqual(['final', true]);
   l.server.objects.remove(persistentVolumeClaims, { namespace: 'team', name: 'data' });
   await l.settle();
   expect(known()).toEqual([undefined, false]);
@@ -48,8 +48,26 @@ it('given a volume whose turn the expansion has, then there is no call, until it
   l.server.seed(claim);
   await l.settle();
   expect([l.calls(), l.writes()]).toEqual([[], []]);
-  turns.end('expand', key, false);
+  turns.end('expand', key);
   await l.settle();
   expect(l.calls()).toEqual(['ControllerModifyVolume volume-1 OK']);
+  await l.stop();
+});
+
+it('given a class that the driver refuses, when the user wants none any more, then it is not held back any more', async () => {
+  const l = await loopAlone(modifyLoop, { seed: [aVolume(), aClass()] });
+  l.driver.faults.add({
+    method: 'ControllerModifyVolume',
+    action: { kind: 'fail', code: 'InvalidArgument', message: 'no' },
+  });
+  l.server.seed(claim);
+  await l.settle();
+  const held = l.context.memory.get(key, uid)?.kind;
+  l.server.objects.change(persistentVolumeClaims, { namespace: 'team', name: 'data' }, ({ spec, ...it }) => {
+    const { volumeAttributesClassName: _class, ...rest } = spec ?? {};
+    return { ...it, spec: rest };
+  });
+  await l.settle();
+  expect([held, l.context.memory.get(key, uid)]).toEqual(['infeasible', { kind: 'final', uid, isInUse: false }]);
   await l.stop();
 });

@@ -1,29 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The modification loop assembled: what it watches, and what wakes it. */
 import {
+  type Caches,
   type Change,
   type Clock,
   defineLoop,
   type InformerOptions,
   isResync,
   type Loop,
-  type PersistentVolumeClaim,
+  type LoopTypes,
+  toObjectKey,
   type VolumeAttributesClass,
 } from '@csi-sidecars/runtime';
-import { type ClaimKey, claimKey, currentClassOf, isBound, modifyStatusOf, wantedClassOf } from '../claim.ts';
-import { claimSubject, endRun } from '../claim-loop.ts';
+import {
+  type Claim,
+  type ClaimKey,
+  claimKey,
+  currentClassOf,
+  isBound,
+  modifyStatusOf,
+  volumeNameOf,
+  wantedClassOf,
+} from '../claim.ts';
+import { claimSubject, endRun, recall } from '../claim-loop.ts';
 import { wakeOnForeignChanges } from '../own-writes.ts';
+import type { ClaimContext, Conclusion, WatchedByBoth } from '../steps.ts';
 import { newlyBoundClaim, type Watched } from '../watched.ts';
-import { decide } from './decide.ts';
-import { observe } from './observe.ts';
-import { performers } from './perform.ts';
-import type { ModifyContext, ModifyLoop } from './state.ts';
+import { modify, type Observed } from './flow.ts';
+
+interface ModifyLoop extends LoopTypes {
+  readonly key: ClaimKey;
+  /** Claims with the index `class`. */
+  readonly watched: WatchedByBoth & { readonly classes: VolumeAttributesClass };
+  readonly observed: Observed;
+  readonly conclusion: Conclusion;
+}
 
 export interface ModifyWatched extends Pick<Watched, 'claims' | 'volumes'> {
   readonly classes: InformerOptions<VolumeAttributesClass>;
 }
 
-export function modifyLoop(context: ModifyContext, watched: ModifyWatched, clock: Clock): Loop {
+export function modifyLoop(context: ClaimContext, watched: ModifyWatched, clock: Clock): Loop {
   const { driver, settings, turns, ownWrites } = context;
   const foreign = wakeOnForeignChanges(ownWrites, matters);
   return defineLoop<ModifyLoop>({
@@ -41,28 +58,44 @@ export function modifyLoop(context: ModifyContext, watched: ModifyWatched, clock
     },
     sources: [turns.onFree.modify, foreign.source],
     observe: (caches, key) => observe(context, caches, { key, clock }),
-    decide: (state) => decide(state, context),
-    perform: performers(context),
+    context,
+    flow: (observed) => modify(observed, context),
     onEnd: (run) => {
-      const claim = run.concluded?.state.claim;
+      const claim = run.caches.claims.get(run.key);
       if (claim !== undefined) endHold(context, run.key, claim);
       endRun(context, 'modify', run);
     },
   });
 }
 
+function observe(
+  context: ClaimContext,
+  { claims, volumes, classes }: Caches<ModifyLoop>,
+  { key, clock }: { readonly key: ClaimKey; readonly clock: Clock },
+): Observed {
+  const claim = claims.get(key);
+  const classNamed = (name: string): VolumeAttributesClass | undefined => classes.get(toObjectKey(undefined, name));
+  return {
+    claim,
+    volume: claim && volumes.get(toObjectKey(undefined, volumeNameOf(claim))),
+    wantedClass: claim && classNamed(wantedClassOf(claim)),
+    targetClass: claim && classNamed(modifyStatusOf(claim)?.targetVolumeAttributesClassName ?? ''),
+    ...recall(context, claim, { key, clock }),
+  };
+}
+
 /** An infeasible class is held back while the user keeps to it. The user may want another one, or none, and then that class again. */
-function endHold({ memory }: ModifyContext, key: ClaimKey, claim: PersistentVolumeClaim): void {
+function endHold({ memory }: ClaimContext, key: ClaimKey, claim: Claim): void {
   const uid = claim.metadata?.uid ?? '';
   const isKept = modifyStatusOf(claim)?.targetVolumeAttributesClassName === wantedClassOf(claim);
-  if (!isKept && memory.get(key, uid)?.kind === 'infeasible') memory.set(key, { kind: 'settled', uid });
+  if (!isKept && memory.get(key, uid)?.kind === 'infeasible') memory.set(key, { kind: 'final', uid, isInUse: false });
 }
 
 /**
  * A claim with something to modify that is new, offered again by a resync, newly bound, or names another class than before. A
  * modification that is recorded continues with its own retries: a resync does not shorten its backoff.
  */
-export function matters(change: Change<PersistentVolumeClaim>): boolean {
+export function matters(change: Change<Claim>): boolean {
   const { previous, current } = change;
   if (current === undefined || !isBound(current)) return false;
   if (previous === undefined) return true;
@@ -71,6 +104,6 @@ export function matters(change: Change<PersistentVolumeClaim>): boolean {
   return isOpen && (isResync(change) || !isBound(previous) || isNewlyOpen(previous));
 }
 
-function isNewlyOpen(previous: PersistentVolumeClaim): boolean {
+function isNewlyOpen(previous: Claim): boolean {
   return modifyStatusOf(previous) !== undefined || wantedClassOf(previous) === currentClassOf(previous);
 }

@@ -16,3 +16,10 @@ export const retry = (cause: Error): Outcome => ({ kind: 'retry', cause });
 export const retryWithin = (withinMs: number, cause: Error): Outcome => ({ kind: 'retry', cause, withinMs });
 export const postpone = (reason: string): Outcome => ({ kind: 'postpone', reason });
 export const requeueAfter = (afterMs: number): Outcome => ({ kind: 'requeueAfter', afterMs });
+
+export interface Conclusion {
+  /** The row of the behaviour page that it comes from. */
+  readonly row: string;
+  readonly kind: 'conclude';
+  readonly outcome: Outcome;
+}

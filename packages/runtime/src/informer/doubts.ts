@@ -4,7 +4,7 @@
  * others did after it. Only a read that begins afterwards ends the doubt: a watch may still bring what happened before the write.
  */
 import type { KubeObject } from '../api/objects.ts';
-import type { ObjectKey } from './informer.ts';
+import type { ObjectKey } from './key.ts';
 
 export interface Doubts {
   readonly size: number;

@@ -7,10 +7,7 @@
 import type { ListPage } from '../api/client.ts';
 import type { KubeObject } from '../api/objects.ts';
 import type { Doubts } from './doubts.ts';
-
-declare const objectKey: unique symbol;
-/** `namespace/name`, or `name` for cluster-scoped objects. Minted by `keyOf` and `toObjectKey` only. */
-export type ObjectKey = string & { readonly [objectKey]: true };
+import type { ObjectKey } from './key.ts';
 
 export interface Lister<T extends KubeObject> {
   get(key: ObjectKey): T | undefined;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Keys of cached objects: `namespace/name`, or `name` alone for what is cluster scoped. */
 import type { KubeObject } from '../api/objects.ts';
-import type { ObjectKey } from './informer.ts';
+
+declare const objectKey: unique symbol;
+/** `namespace/name`, or `name` for cluster-scoped objects. Minted by `keyOf` and `toObjectKey` only. */
+export type ObjectKey = string & { readonly [objectKey]: true };
 
 export interface ObjectName {
   /** Absent for cluster-scoped objects. */

@@ -3,7 +3,8 @@
 import type { KubeObject } from '../api/objects.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Content } from './content.ts';
-import type { Lister, ObjectKey } from './informer.ts';
+import type { Lister } from './informer.ts';
+import type { ObjectKey } from './key.ts';
 import { keyOf } from './key.ts';
 import type { OwnWrites } from './own-writes.ts';
 import type { Store } from './store.ts';

@@ -7,7 +7,7 @@
  * visited once.
  */
 import type { KubeObject } from '../api/objects.ts';
-import type { ObjectKey } from './informer.ts';
+import type { ObjectKey } from './key.ts';
 
 /** Iterates over the objects: a key would be a new string each time. */
 export interface ReadonlyObjects<T> extends Iterable<T> {

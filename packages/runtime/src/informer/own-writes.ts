@@ -6,7 +6,7 @@
  */
 import type { KubeObject } from '../api/objects.ts';
 import type { Clock } from '../clock/clock.ts';
-import type { ObjectKey } from './informer.ts';
+import type { ObjectKey } from './key.ts';
 import { compareResourceVersions } from './resource-version.ts';
 
 export interface OwnWrites<T extends KubeObject> {

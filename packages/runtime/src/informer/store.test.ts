@@ -3,7 +3,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../api/objects.ts';
 import { createIndexTable } from './index-table.ts';
-import type { Indexers, ObjectKey } from './informer.ts';
+import type { Indexers } from './informer.ts';
+import type { ObjectKey } from './key.ts';
 import { keyOf, toObjectKey } from './key.ts';
 import { createStore, type Store } from './store.ts';
 

@@ -8,7 +8,8 @@
  */
 import type { KubeObject } from '../api/objects.ts';
 import { createIndexTable, type IndexTable } from './index-table.ts';
-import type { Indexers, ObjectKey } from './informer.ts';
+import type { Indexers } from './informer.ts';
+import type { ObjectKey } from './key.ts';
 import { keyOf } from './key.ts';
 import { createObjectsByKey, type ReadonlyObjects } from './objects-by-key.ts';
 

@@ -19,20 +19,27 @@ import { persistentVolumes, storageClasses } from '../api/resource.ts';
 import { writeObject } from '../api/write-object.ts';
 import { done, retry } from '../controller/reconcile.ts';
 import { createInformerFactory } from '../informer/factory.ts';
-import type { ObjectKey } from '../informer/informer.ts';
+import type { ObjectKey } from '../informer/key.ts';
 import { keyOf, toObjectKey } from '../informer/key.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
 import { createWorkQueueMetrics } from '../workqueue/queue-metrics.ts';
-import { type Attempt, attempt, isFailed } from './attempt.ts';
 import { createController } from './create-controller.ts';
 import { defineLoop } from './define-loop.ts';
-import type { Caches, Conclusion, LoopTypes } from './loop.ts';
+import { conclude, orEnd, perform } from './flow.ts';
+import type { Caches, LoopTypes, Run } from './loop.ts';
+import type { Conclusion } from '../controller/reconcile.ts';
 
 interface Labels extends LoopTypes {
   readonly key: ObjectKey;
   readonly watched: { readonly volumes: PersistentVolume; readonly classes: StorageClass; readonly nodes: Node };
-  readonly state: { readonly volume: PersistentVolume | undefined; readonly labelled: Attempt };
-  readonly action: { readonly row: string; readonly kind: 'label'; readonly volume: PersistentVolume } | Conclusion;
+  readonly observed: { readonly volume: PersistentVolume | undefined };
+  readonly conclusion: Conclusion;
+}
+
+async function label({ client, caches, signal }: Run<Labels, unknown>, found: PersistentVolume): Promise<void> {
+  const target = { resource: persistentVolumes, ref: { name: found.metadata?.name ?? '' } };
+  const patch = { type: 'merge', body: { metadata: { labels: { seen: 'yes' } } } } as const;
+  await writeObject(caches.volumes, found, () => client.patch(target, patch, { signal }));
 }
 
 const volume = (name: string): PersistentVolume => ({
@@ -78,25 +85,13 @@ async function running(faults: readonly FaultRule[], find: Find = ({ volumes }, 
     wakes: { volumes: ({ current }) => current && keyOf(current) },
     observe: (caches, key) => {
       observed += 1;
-      return { volume: caches.nodes.get(key) === undefined ? find(caches, key) : undefined, labelled: 'untried' };
+      return { volume: caches.nodes.get(key) === undefined ? find(caches, key) : undefined };
     },
-    decide: ({ volume: found, labelled }) => {
-      if (isFailed(labelled)) return { row: 'L1', kind: 'conclude', outcome: retry(labelled.failure) };
-      const isDone = found === undefined || labelled === 'done' || found.metadata?.labels?.['seen'] !== undefined;
-      return isDone ? { row: 'L2', kind: 'conclude', outcome: done } : { row: 'L3', kind: 'label', volume: found };
-    },
-    perform: {
-      label: async ({ client: api, caches, action, signal }) => ({
-        labelled: await attempt(() =>
-          writeObject(caches.volumes, action.volume, () =>
-            api.patch(
-              { resource: persistentVolumes, ref: { name: action.volume.metadata?.name ?? '' } },
-              { type: 'merge', body: { metadata: { labels: { seen: 'yes' } } } },
-              { signal },
-            ),
-          ),
-        ),
-      }),
+    context: {},
+    flow: function* ({ volume: found }) {
+      if (found === undefined || found.metadata?.labels?.['seen'] !== undefined) return conclude('L2', done);
+      yield* orEnd(perform('L3', label, found), (failure) => conclude('L1', retry(failure)));
+      return conclude('L2', done);
     },
   });
   const controller = createController(ports, [loop]);

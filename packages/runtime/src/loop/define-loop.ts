@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A keyed loop assembled from its specification. This code is the same for every loop. */
 import type { KubeObject } from '../api/objects.ts';
+import { toError } from '../api/to-error.ts';
 import type { ControllerPorts } from '../controller/controller-ports.ts';
 import { openGate } from '../controller/start-gate.ts';
 import { done, type Outcome, retry } from '../controller/reconcile.ts';
@@ -8,11 +9,10 @@ import { runWorkers } from '../controller/workers.ts';
 import { createWorkQueue } from '../workqueue/create-work-queue.ts';
 import { retryLimiter } from '../workqueue/rate-limiters.ts';
 import type { WorkQueue } from '../workqueue/workqueue.ts';
-import { attempt, isFailed } from './attempt.ts';
 import { changeHandler } from './change.ts';
 import { confirm, hasDoubts } from './confirm.ts';
-import type { AssembledLoop, Caches, Change, ConclusionOf, Loop, LoopSpec, LoopTypes, Step, Wake } from './loop.ts';
-import { type Concluded, runDecisions } from './run-decisions.ts';
+import { runFlow } from './flow.ts';
+import type { AssembledLoop, Caches, Change, EndedRun, Loop, LoopSpec, LoopTypes, Wake } from './loop.ts';
 import { watch, type Watching } from './watch.ts';
 
 export function defineLoop<L extends LoopTypes>(spec: LoopSpec<L>): Loop {
@@ -109,59 +109,45 @@ interface AnySubject<L extends LoopTypes> {
   readonly endsFailures?: (change: Change<KubeObject>) => boolean;
 }
 
-type AnyPerformer<L extends LoopTypes> = (step: Step<L>) => Partial<L['state']> | Promise<Partial<L['state']>>;
-
 function createRun<L extends LoopTypes>(
-  spec: LoopSpec<L>,
-  ports: ControllerPorts,
+  { name, observe, context, flow, onConclude, onEnd }: LoopSpec<L>,
+  { client, clock, random, logger, gate = openGate }: ControllerPorts,
   { watching, begin }: { readonly watching: Watching; readonly begin: (key: L['key']) => void },
 ): (key: L['key'], signal: AbortSignal) => Promise<Outcome> {
-  const { client, clock, random, logger, gate = openGate } = ports;
   const caches = watching.caches as unknown as Caches<L>;
-  const { name, decide, observeAgain, onConclude, onEnd } = spec;
-  const performers = spec.perform as unknown as Readonly<Record<string, AnyPerformer<L>>>;
-
-  const runOnce = (
-    observed: L['state'],
-    { key, signal }: { readonly key: L['key']; readonly signal: AbortSignal },
-  ): Promise<Concluded<L['state'], L['action']>> =>
-    runDecisions<L['state'], L['action']>(observed, {
-      subject: `${name} ${key}`,
-      decide,
-      onDecision: ({ row, kind }) => logger.info(5, 'Decided', { queue: name, key, row, action: kind }),
-      perform: async (action, state) => {
-        // The process may have stood still since the last step. It waits for its end then, or for a renewal.
-        if (!gate.held) await gate.whenOpen(signal);
-        const step = { client, clock, random, logger, key, action, state, caches, signal } as unknown as Step<L>;
-        const learned = await performerOf(action.kind)(step);
-        const known = { ...state, ...learned };
-        return observeAgain === undefined ? known : { ...known, ...observeAgain(caches, key, known) };
-      },
-    });
-
-  const performerOf = (kind: string): AnyPerformer<L> => {
-    const performer = performers[kind];
-    if (performer === undefined) throw new Error(`${name}: no function performs ${kind}`);
-    return performer;
-  };
+  const log = (key: L['key'], row: string, action: string): void =>
+    logger.info(5, 'Decided', { queue: name, key, row, action });
 
   return async (key, signal) => {
     if (hasDoubts(watching)) {
-      const confirmed = await attempt(() =>
-        confirm({ ...watching, client }, (seen) => spec.observe(seen as unknown as Caches<L>, key), signal),
-      );
-      if (isFailed(confirmed)) return retry(confirmed.failure);
+      try {
+        await confirm({ ...watching, client }, (seen) => observe(seen as unknown as Caches<L>, key), signal);
+      } catch (error) {
+        return retry(toError(error));
+      }
     }
     begin(key);
-    const observed = spec.observe(caches, key);
+    const observed = observe(caches, key);
     if (observed === undefined) return done;
     const startedMs = clock.monotonicMs();
     const ended = () => ({ key, caches, logger, durationMs: clock.monotonicMs() - startedMs });
-    let concluded: Concluded<L['state'], L['action']> | undefined;
+    const run = { client, clock, random, logger, context, key, caches, signal };
+    let concluded: EndedRun<L>['concluded'];
     try {
-      concluded = await runOnce(observed, { key, signal });
+      const conclusion = await runFlow(
+        flow(observed),
+        ({ perform, args }) => perform(run as never, ...(args as never)),
+        async ({ row, perform }) => {
+          // A bundle gives the functions of two modules different names: `mark2`.
+          log(key, row, perform.name.replace(/\d+$/, ''));
+          // The process may have stood still since the last step. It waits for its end then, or for a renewal.
+          if (!gate.held) await gate.whenOpen(signal);
+        },
+      );
+      log(key, conclusion.row, conclusion.kind);
+      concluded = { observed, conclusion };
       onConclude?.({ ...ended(), ...concluded });
-      return (concluded.conclusion as ConclusionOf<L['action']> & { readonly outcome: Outcome }).outcome;
+      return conclusion.outcome;
     } finally {
       onEnd?.({ ...ended(), concluded });
     }

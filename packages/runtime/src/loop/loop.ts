@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The specification of loops, which the author of a controller writes. A keyed loop observes the caches, decides with a pure
- * function, performs one step, learns from it and decides again until it concludes. Everything that is the same in every loop
- * is made from the specification by `defineLoop`: informers, handlers, queue, rate limiter, workers, the log line of each row,
- * the order of starting and stopping.
+ * The specification of loops, which the author of a controller writes. A keyed loop observes the caches and runs a flow, which yields its steps
+ * and gets their answers until it concludes (`flow.ts`). Everything that is the same in every loop is made from the specification by
+ * `defineLoop`: informers, handlers, queue, rate limiter, workers, the log line of each row, the order of starting and stopping.
  *
- * Read `state.ts`, `decide.ts`, `perform.ts` and `loop.ts` of a loop, in that order, to know what happens to one key.
+ * Read `flow.ts`, `steps.ts` and `loop.ts` of a loop, in that order, to know what happens to one key.
  *
  * Not here: the queue (`workqueue/`), workers (`controller/`), caches (`informer/`).
  */
@@ -15,12 +14,13 @@ import type { Clock } from '../clock/clock.ts';
 import type { Random } from '../clock/random.ts';
 import type { ControllerPorts } from '../controller/controller-ports.ts';
 import type { LoopSettings } from '../controller/controller.ts';
-import type { Outcome } from '../controller/reconcile.ts';
+import type { Conclusion } from '../controller/reconcile.ts';
 import type { InformerOptions } from '../informer/create-informer.ts';
 import type { Informer, Lister } from '../informer/informer.ts';
 import type { Facts, Logger } from '../log/logger.ts';
 import type { LanePlace } from '../workqueue/fair-lanes.ts';
 import type { RateLimiter } from '../workqueue/workqueue.ts';
+import type { Flow } from './flow.ts';
 
 /** A loop that is not assembled yet. `createController` takes a list of them. */
 export interface Loop {
@@ -42,27 +42,11 @@ export interface LoopTypes {
   readonly key: string;
   /** By the names under which the loop reads them: `{ volumes: PersistentVolume }`. */
   readonly watched: object;
-  readonly state: object;
-  /** A union. Its variant `conclude` ends the run. */
-  readonly action: AnyAction;
+  /** What a run begins with. */
+  readonly observed: object;
+  /** What a run ends with. */
+  readonly conclusion: Conclusion;
 }
-
-export type AnyAction = AnyStep | Conclusion;
-
-interface AnyStep {
-  /** The row of the decision table that the action comes from. */
-  readonly row: string;
-  readonly kind: string;
-}
-
-export interface Conclusion {
-  readonly row: string;
-  readonly kind: 'conclude';
-  readonly outcome: Outcome;
-}
-
-export type ConclusionOf<A> = Extract<A, { readonly kind: 'conclude' }>;
-export type StepKind<A extends AnyAction> = Exclude<A['kind'], 'conclude'>;
 
 type ObjectOf<T> = T extends KubeObject ? T : never;
 
@@ -98,7 +82,7 @@ export type Wakes<L extends LoopTypes> = {
   readonly [N in keyof L['watched']]?: Wake<L, ObjectOf<L['watched'][N]>>;
 };
 
-/** The ports of every step. Other dependencies, such as a driver or memory, come from the function that creates the loop. */
+/** The ports of every step. Other dependencies, such as a driver or memory, are the context of the loop. */
 export interface LoopPorts {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -106,22 +90,14 @@ export interface LoopPorts {
   readonly logger: Logger;
 }
 
-export interface Step<L extends LoopTypes, K extends StepKind<L['action']> = StepKind<L['action']>> extends LoopPorts {
+/** The ports, the caches and the key of one run, and what all runs of the loop share. */
+export interface Run<L extends Pick<LoopTypes, 'key' | 'watched'>, Context> extends LoopPorts {
+  readonly context: Context;
   readonly key: L['key'];
-  readonly action: Extract<L['action'], { readonly kind: K }>;
-  readonly state: L['state'];
-  readonly caches: Caches<L>;
+  readonly caches: Caches<L & LoopTypes>;
   /** Aborts when the process must stop at once; an orderly stop lets a run finish. */
   readonly signal: AbortSignal;
 }
-
-/**
- * One function for each kind of action. It resolves with what was learned, which becomes part of the state. It throws for
- * defects only: an expected failure is learned as well.
- */
-export type Performers<L extends LoopTypes> = {
-  readonly [K in StepKind<L['action']>]: (step: Step<L, K>) => Partial<L['state']> | Promise<Partial<L['state']>>;
-};
 
 interface AnyRun<L extends LoopTypes> {
   readonly key: L['key'];
@@ -131,15 +107,14 @@ interface AnyRun<L extends LoopTypes> {
 }
 
 export interface ConcludedRun<L extends LoopTypes> extends AnyRun<L> {
-  /** The last state of the run. */
-  readonly state: L['state'];
-  readonly conclusion: ConclusionOf<L['action']>;
+  readonly observed: L['observed'];
+  readonly conclusion: L['conclusion'];
 }
 
 /** A run that has concluded, or thrown. */
 export interface EndedRun<L extends LoopTypes> extends AnyRun<L> {
   /** Undefined: the run threw. */
-  readonly concluded: { readonly state: L['state']; readonly conclusion: ConclusionOf<L['action']> } | undefined;
+  readonly concluded: Pick<ConcludedRun<L>, 'observed' | 'conclusion'> | undefined;
 }
 
 /** The time at which a key that was woken from outside of the caches is processed: at once, or after the delay of its failures. */
@@ -178,15 +153,14 @@ export interface LoopSpec<L extends LoopTypes> {
   readonly wakes: Wakes<L>;
   readonly sources?: readonly WakeSource<L['key']>[];
   /**
-   * Reads the state with which a run begins from caches and memory. Synchronous, no network. Undefined: nothing is known about
-   * the key any more, and the run is done.
+   * Reads what a run begins with from caches and memory. Synchronous, no network. Undefined: nothing is known about the key any more, and
+   * the run is done.
    */
-  readonly observe: (caches: Caches<L>, key: L['key']) => L['state'] | undefined;
-  /** The part of the state that is read again after every step. Default: none, a run works on the state of its beginning. */
-  readonly observeAgain?: (caches: Caches<L>, key: L['key'], state: L['state']) => Partial<L['state']>;
-  /** Pure: no clock, no I/O, no logging. First matching row wins. */
-  readonly decide: (state: L['state']) => L['action'];
-  readonly perform: Performers<L>;
+  readonly observe: (caches: Caches<L>, key: L['key']) => L['observed'] | undefined;
+  /** What all runs share: the driver, memory, settings. The steps get it with the ports. */
+  readonly context: unknown;
+  /** Pure: no clock, no I/O, no logging. */
+  readonly flow: (observed: L['observed']) => Flow<L['conclusion']>;
   /** Called once for every run that concludes, before the queue learns of its outcome: metrics, events, memory. */
   readonly onConclude?: (run: ConcludedRun<L>) => void;
   /** Called once for every run after that, also for one that threw: what a run must not leave behind. */

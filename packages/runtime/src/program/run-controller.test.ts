@@ -22,11 +22,12 @@ import { done } from '../controller/reconcile.ts';
 import { type Transport, TransportError } from '../api/transport.ts';
 import { openGate } from '../controller/start-gate.ts';
 import { createInformerFactory } from '../informer/factory.ts';
-import type { ObjectKey } from '../informer/informer.ts';
+import type { ObjectKey } from '../informer/key.ts';
 import { keyOf } from '../informer/key.ts';
-import { type Attempt, attempt } from '../loop/attempt.ts';
+import { conclude, perform } from '../loop/flow.ts';
 import { defineLoop } from '../loop/define-loop.ts';
-import type { Conclusion, Loop, LoopTypes } from '../loop/loop.ts';
+import type { Loop, LoopTypes, Run } from '../loop/loop.ts';
+import type { Conclusion } from '../controller/reconcile.ts';
 import type { CrashOrigin, SignalName } from '../process/shutdown.ts';
 import type { RunControllerOptions } from './options.ts';
 import { runController } from './run-controller.ts';
@@ -34,29 +35,29 @@ import { runController } from './run-controller.ts';
 interface Seen extends LoopTypes {
   key: ObjectKey;
   watched: { volumes: PersistentVolume };
-  state: { labelled: Attempt };
-  action: { row: string; kind: 'label' } | Conclusion;
+  observed: object;
+  conclusion: Conclusion;
 }
 
-const labels = (onLabel: () => Promise<void> = () => Promise.resolve()): Loop =>
-  defineLoop<Seen>({
+const labels = (onLabel: () => Promise<void> = () => Promise.resolve()): Loop => {
+  async function label({ key, client }: Run<Seen, unknown>): Promise<void> {
+    await onLabel();
+    const patch = { type: 'merge', body: { metadata: { labels: { seen: 'yes' } } } } as const;
+    await client.patch({ resource: persistentVolumes, ref: { name: key } }, patch).catch(() => undefined);
+  }
+  return defineLoop<Seen>({
     name: 'labels',
     settings: { workerThreads: 1, retryIntervalStartMs: 1_000, retryIntervalMaxMs: 60_000 },
     watches: { volumes: { resource: persistentVolumes } },
     wakes: { volumes: ({ current }) => (isNew(current) ? keyOf(current) : undefined) },
-    observe: () => ({ labelled: 'untried' }),
-    decide: ({ labelled }) =>
-      labelled === 'untried' ? { row: 'L1', kind: 'label' } : { row: 'L2', kind: 'conclude', outcome: done },
-    perform: {
-      label: async ({ key, client }) => {
-        await onLabel();
-        const patch = { type: 'merge', body: { metadata: { labels: { seen: 'yes' } } } } as const;
-        return {
-          labelled: await attempt(() => client.patch({ resource: persistentVolumes, ref: { name: key } }, patch)),
-        };
-      },
+    observe: () => ({}),
+    context: {},
+    flow: function* () {
+      yield* perform('L1', label);
+      return conclude('L2', done);
     },
   });
+};
 
 function isNew(volume: PersistentVolume | undefined): volume is PersistentVolume {
   return volume !== undefined && volume.metadata?.labels?.['seen'] !== 'yes';

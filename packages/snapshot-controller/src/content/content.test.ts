@@ -5,15 +5,12 @@ import { snapshotAnnotations, snapshotFinalizers as finalizers, volumeSnapshotCo
 import { expect, it } from 'vitest';
 import { aContent, aSnapshot } from '../../testing/builders.ts';
 import { aController, forbidden } from '../../testing/controller-fixture.ts';
-import { learnedInSilence, performed } from '../../testing/single-step.ts';
-import { singleKind } from './kinds.ts';
-import { performers } from './perform.ts';
 
 const name = 'snapcontent-uid-of-snap';
 const bare = aContent({ metadata: { finalizers: [] } });
 const text = 'Exactly one of VolumeHandle and SnapshotHandle should be specified';
 
-it('[snapshot-controller#114, 116] given a bound content without its finalizer and without its snapshot, then the finalizer is all that is written', async () => {
+it('[snapshot-controller#114, 116, C4, C5] given a bound content without its finalizer and without its snapshot, then the finalizer is all that is written', async () => {
   const it = await aController({ with: [bare] });
   await it.clock.advance(900_000);
   expect(it.writes()).toEqual([`patch volumesnapshotcontents ${name} 200`]);
@@ -60,7 +57,7 @@ it.each([
   { given: 'no handle', source: {} },
   { given: 'both handles', source: { volumeHandle: 'a', snapshotHandle: 'b' } },
 ])(
-  '[snapshot-controller#18] given $given, then an event at each attempt, and nothing is written',
+  '[snapshot-controller#18, C2] given $given, then an event at each attempt, and nothing is written',
   async ({ source }) => {
     const it = await aController({ with: [aContent({ metadata: { finalizers: [] }, spec: { source } })] });
     await it.clock.advance(2_000);
@@ -86,7 +83,7 @@ it('[snapshot-controller#117] given the UID of an older snapshot of that name, t
   await it.stop();
 });
 
-it('[snapshot-controller#118] given a snapshot that is being deleted, then its content is marked, and a failure is tried again', async () => {
+it('[snapshot-controller#118, D7] given a snapshot that is being deleted, then its content is marked, and a failure is tried again', async () => {
   const it = await aController({
     with: [
       aSnapshot({ metadata: { finalizers: [finalizers.bound], deletionTimestamp: '2026-01-01T00:00:00Z' } }),
@@ -117,29 +114,8 @@ it('[snapshot-controller#119] given a snapshot that is being deleted and a conte
 it.each([
   { given: 'no spec', object: { spec: undefined as never } },
   { given: 'no reference', object: { spec: { source: { volumeHandle: 'x' } } } },
-])('[P22] given a content with $given, then nothing crashes', async ({ object }) => {
+])('[snapshot-controller#S7] [P22] given a content with $given, then nothing crashes', async ({ object }) => {
   const it = await aController({ with: [{ ...aContent({ metadata: { finalizers: [] } }), ...object }, aSnapshot()] });
   expect(it.writes().filter((line) => line.startsWith('patch volumesnapshotcontents'))).toEqual([]);
   await it.stop();
-});
-
-it('given a content that changed since it was cached, when its finalizer is added, then it is read again, written, and remembered', async () => {
-  const stored = { object: bare, cache: 'outdated' } as const;
-  const { learned, requests, remembered } = await performed(performers(singleKind), stored, (content) => ({
-    row: 'C5',
-    kind: 'protect',
-    content,
-  }));
-  const patch = 'patch volumesnapshotcontents';
-  expect(requests).toEqual([`${patch} 409`, 'get volumesnapshotcontents 200', `${patch} 200`]);
-  expect(learned).toEqual({ protected: 'done' });
-  expect(remembered?.metadata?.finalizers).toEqual([finalizers.content]);
-});
-
-it('given an API server that is silent, when the process must stop while the finalizer is added, then the request is cancelled', async () => {
-  const action = { row: 'C5', kind: 'protect', content: bare };
-  expect(await learnedInSilence(performers(singleKind), action)).toEqual({
-    requests: 1,
-    learned: { protected: 'aborted' },
-  });
 });

@@ -1,22 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A loop over contents assembled: what it watches, and what wakes it. */
+/**
+ * The loops of VolumeSnapshotContents and of VolumeGroupSnapshotContents: they report what is no valid content, add the finalizer to one that
+ * is bound, and look after one that is deleted when its snapshot or group, its *owner*, is gone. Rows C, K and L of the page.
+ *
+ * Not here: binding, status and deletion with the owner, which are work of the owner's loop (`snapshot/`, `group-snapshot/`).
+ */
 import {
   type Caches,
   defineLoop,
+  type EventRecorder,
+  type LoopSpec,
   type InformerOptions,
   keyOf,
   type KubeObject,
   type Loop,
-  type LoopSpec,
+  type LoopTypes,
   type ObjectKey,
   toObjectKey,
 } from '@csi-sidecars/runtime';
 import { isBoundTo } from '@csi-sidecars/volume';
-import { recordEvents } from '../conclusions.ts';
-import { decide } from './decide.ts';
+import { type Conclusion, recordEvents } from '../conclusions.ts';
+import type { SnapshotControllerSettings } from '../settings.ts';
+import { lookAfter, type Observed } from './flow.ts';
 import type { AnyContent, ContentKind } from './kinds.ts';
-import { performers } from './perform.ts';
-import type { ContentContext, ContentLoop, ContentState } from './state.ts';
+
+interface ContentLoop<C extends AnyContent, O extends KubeObject> extends LoopTypes {
+  /** The name of the content. */
+  readonly key: ObjectKey;
+  readonly watched: { readonly contents: C; readonly owners: O };
+  readonly observed: Observed<C>;
+  readonly conclusion: Conclusion;
+}
+
+export interface ContentContext {
+  readonly settings: SnapshotControllerSettings;
+  readonly events: EventRecorder;
+}
 
 export interface ContentWatches<C extends AnyContent, O extends KubeObject> {
   readonly contents: InformerOptions<C>;
@@ -44,9 +63,9 @@ export function contentLoop<C extends AnyContent, O extends KubeObject>(
       },
     },
     observe: (caches, key) => observe(kind, caches, key),
-    decide: (state) => decide(state, kind),
-    perform: performers(kind),
-    onConclude: ({ state: { content }, conclusion }) => recordEvents(events, content, conclusion),
+    context: kind,
+    flow: (observed) => lookAfter(observed, kind),
+    onConclude: ({ observed: { content }, conclusion }) => recordEvents(events, content, conclusion),
   });
 }
 
@@ -54,15 +73,9 @@ function observe<C extends AnyContent, O extends KubeObject>(
   { referenceOf }: ContentKind<C, O>,
   { contents, owners }: Caches<ContentLoop<C, O>>,
   key: ObjectKey,
-): ContentState<C> {
+): Observed<C> {
   const content = contents.get(key);
   const reference = content && referenceOf(content);
   const owner = owners.get(toObjectKey(reference?.namespace, reference?.name ?? ''));
-  return {
-    content,
-    isOwned: owner !== undefined && isBoundTo(reference, owner),
-    protected: 'untried',
-    ownerAsked: 'unasked',
-    marked: 'untried',
-  };
+  return { content, isOwned: owner !== undefined && isBoundTo(reference, owner) };
 }

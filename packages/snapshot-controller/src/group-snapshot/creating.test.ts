@@ -78,7 +78,7 @@ const withoutFaults = (testCluster: TestCluster): TestCluster => {
 const warnings = (it: Fixture): readonly string[] => it.events.filter((line) => line.startsWith('Warning'));
 
 describe('the content of a group', () => {
-  it('[snapshot-controller#134, 148] [P4] given two claims, then the finalizer comes before the content, and the content has both handles', async () => {
+  it('[snapshot-controller#134, 148, G3] [P4] given two claims, then the finalizer comes before the content, and the content has both handles', async () => {
     const it = await given();
     expect(it.writes()).toEqual([
       'patch volumegroupsnapshots team/group 200',
@@ -147,7 +147,7 @@ describe('the content of a group', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#133] given no class, when there is one default for the driver of the first volume, then it is written with the finalizer', async () => {
+  it('[snapshot-controller#133, G10] given no class, when there is one default for the driver of the first volume, then it is written with the finalizer', async () => {
     const it = await given(withoutClass(aGroup()), { seed: [...cluster, aDefaultGroupClass('std')] });
     expect(it.bodies()[0]).toMatchObject({
       metadata: { finalizers: [finalizers.groupBound] },
@@ -173,7 +173,7 @@ describe('the content of a group', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#133] given no class, when no class is a default, then the words are those of groups', async () => {
+  it('[snapshot-controller#133, G5] given no class, when no class is a default, then the words are those of groups', async () => {
     const it = await given(withoutClass(aGroup()), { seed: [...cluster, aGroupClass()] });
     const text = 'Failed to set default group snapshot class with error cannot find default group snapshot class';
     expect(it.group()?.status?.error?.message).toBe(text);
@@ -181,7 +181,7 @@ describe('the content of a group', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#133] [P9] given two default classes, then status and event say so, and the end of one starts the group', async () => {
+  it('[snapshot-controller#133, G9] [P9] given two default classes, then status and event say so, and the end of one starts the group', async () => {
     const it = await given(withoutClass(aGroup()), {
       seed: [...cluster, aDefaultGroupClass('a'), aDefaultGroupClass('b')],
     });
@@ -268,14 +268,17 @@ describe('the content of a group', () => {
         'snapshot controller failed to update team/group on API server: Volume CSI driver (other) mismatch with VolumeGroupSnapshotClass (d.example.com) team/group: pv-of-log',
       ),
     },
-  ])('$id given $given, then there is neither content nor finalizer', async ({ seed, text, reasons }) => {
-    const it = await aController({ seed, with: [aGroup()] });
-    expect(it.group()?.status).toMatchObject({ readyToUse: false, error: { message: text } });
-    expect([...new Set(it.events.map((line) => line.split(' ')[1]))]).toEqual(reasons);
-    expect(it.groupContent()).toBeUndefined();
-    expect(there(it.group()).metadata?.finalizers).toBeUndefined();
-    await it.stop();
-  });
+  ])(
+    '[snapshot-controller#G11] $id given $given, then there is neither content nor finalizer',
+    async ({ seed, text, reasons }) => {
+      const it = await aController({ seed, with: [aGroup()] });
+      expect(it.group()?.status).toMatchObject({ readyToUse: false, error: { message: text } });
+      expect([...new Set(it.events.map((line) => line.split(' ')[1]))]).toEqual(reasons);
+      expect(it.groupContent()).toBeUndefined();
+      expect(there(it.group()).metadata?.finalizers).toBeUndefined();
+      await it.stop();
+    },
+  );
 
   it('[snapshot-controller#138] [P9] given a claim that is bound late, or a PersistentVolume that comes late, then the group is taken at once', async () => {
     const unbound = { ...log, status: { phase: 'Pending' } };
@@ -291,7 +294,7 @@ describe('the content of a group', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#135] given a class that does not exist, then status and event say so, and its arrival starts the group', async () => {
+  it('[snapshot-controller#135, G4] given a class that does not exist, then status and event say so, and its arrival starts the group', async () => {
     const it = await given(aGroup(), { seed: cluster });
     const text =
       'failed to get group snapshot class with error volumegroupsnapshotclass.groupsnapshot.storage.k8s.io "group-gold" not found';
@@ -441,7 +444,7 @@ describe('the content of a group', () => {
     await it.stop();
   });
 
-  it('[P6] given a group that was cut and lost its content, then no other content is made', async () => {
+  it('[snapshot-controller#G12] [P6] given a group that was cut and lost its content, then no other content is made', async () => {
     const it = await given();
     await it.reportGroup({ creationTime: cut.creationTime, readyToUse: false });
     await it.vanish(volumeGroupSnapshotContents, { name });
@@ -453,7 +456,7 @@ describe('the content of a group', () => {
 });
 
 describe('members', () => {
-  it('[snapshot-controller#152, 155, 158] given a group that is cut, then its members exist with what is known of them, and the group is ready in the same run', async () => {
+  it('[snapshot-controller#152, 155, 158, G15] given a group that is cut, then its members exist with what is known of them, and the group is ready in the same run', async () => {
     const it = await given();
     await it.reportGroup(cut);
     expect(it.group()?.status).toEqual({ ...bound, creationTime: cut.creationTime, readyToUse: true });
@@ -529,7 +532,7 @@ describe('members', () => {
     },
   );
 
-  it('[P16] given a group that is not ready for long, then each member is written once, and its status never goes back', async () => {
+  it('[snapshot-controller#G16] [P16] given a group that is not ready for long, then each member is written once, and its status never goes back', async () => {
     const it = await given();
     const [info, ...others] = cut.volumeSnapshotInfoList;
     const volumeSnapshotInfoList = [{ ...info, readyToUse: false }, ...others];

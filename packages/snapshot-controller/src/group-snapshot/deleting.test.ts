@@ -139,7 +139,7 @@ describe('the group', () => {
     },
   );
 
-  it('[snapshot-controller#168] given a member that the group does not own any more, when the cache is behind, then it stays', async () => {
+  it('[snapshot-controller#168, X7] given a member that the group does not own any more, when the cache is behind, then it stays', async () => {
     const it = await aController({ with: whole });
     it.overtake('delete volumesnapshots', volumeSnapshots, {
       ref: { namespace: 'team', name: names.snapshot },
@@ -157,7 +157,7 @@ describe('the group', () => {
     await it.stop();
   });
 
-  it('given a static group that names a content as no object can be named, then it goes, and the API server is not asked', async () => {
+  it('[snapshot-controller#X3, X9] given a static group that names a content as no object can be named, then it goes, and the API server is not asked', async () => {
     const source = { volumeGroupSnapshotContentName: 'a%b' };
     const it = await aController({ with: [aGroup({ metadata: { ...metadata, ...deleting }, spec: { source } })] });
     expect(it.reads()).toEqual([]);
@@ -176,7 +176,7 @@ describe('the group', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#162] given the policy Retain, then the content is marked and stays', async () => {
+  it('[snapshot-controller#162, X8] given the policy Retain, then the content is marked and stays', async () => {
     const it = await aController({
       with: [group, aGroupContent({ spec: { deletionPolicy: 'Retain' }, status: { readyToUse: true } })],
     });
@@ -187,7 +187,7 @@ describe('the group', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#161] given no finalizer, then nothing is done', async () => {
+  it('[snapshot-controller#161, X1, X2] given no finalizer, then nothing is done', async () => {
     const it = await aController({
       with: [aGroup({ metadata: { ...deleting, finalizers: ['a.io/b'] } }), aGroupContent()],
     });
@@ -195,13 +195,13 @@ describe('the group', () => {
     await it.stop();
   });
 
-  it('[P4] given a group that is deleted before its status names the content, then the content is found by its derived name', async () => {
+  it('[snapshot-controller#X6] [P4] given a group that is deleted before its status names the content, then the content is found by its derived name', async () => {
     const it = await aController({ with: [aGroup({ metadata: { ...metadata, ...deleting } }), aGroupContent()] });
     expect(it.groupContent()?.metadata).toMatchObject({ annotations: marked, deletionTimestamp: expect.any(String) });
     await it.stop();
   });
 
-  it('[P33] given a static group that is deleted before its status names the content, then the content is found by the name in the spec', async () => {
+  it('[snapshot-controller#X5] [P33] given a static group that is deleted before its status names the content, then the content is found by the name in the spec', async () => {
     const snapshot = aGroup({
       metadata: { ...metadata, ...deleting },
       spec: { source: { volumeGroupSnapshotContentName: 'content' } },
@@ -279,7 +279,7 @@ describe('its members', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#188] given a member that csi-provisioner protects and a cache that lacks the pending claim, then nothing is deleted', async () => {
+  it('[snapshot-controller#188, X4, X10] given a member that csi-provisioner protects and a cache that lacks the pending claim, then nothing is deleted', async () => {
     const { metadata } = member;
     const inRestore = { ...member, metadata: { ...metadata, finalizers: [finalizers.asSource, finalizers.restored] } };
     const it = await aController({

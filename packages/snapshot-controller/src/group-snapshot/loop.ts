@@ -5,21 +5,30 @@ import {
   type Change,
   defineLoop,
   type Loop,
+  type LoopTypes,
+  type ObjectKey,
   type PersistentVolume,
   type PersistentVolumeClaim,
   toObjectKey,
 } from '@csi-sidecars/runtime';
-import { recordEvents } from '../conclusions.ts';
+import { type Conclusion, recordEvents } from '../conclusions.ts';
 import { groupMark } from '../content-mark.ts';
 import { groupOwnerOf } from '../membership.ts';
 import { isErrorOnly, ofClass, referringTo, type Woken } from '../wakes.ts';
 import type { Watched } from '../watched.ts';
-import { decide } from './decide.ts';
-import { groupKey } from './group.ts';
-import { observe } from './observe.ts';
-import { performers } from './perform.ts';
+import { handle } from './flow.ts';
+import { contentNameFor, groupKey } from './group.ts';
+import { observe, type Observed } from './observe.ts';
 import { reportStatus } from './report-status.ts';
-import type { GroupContext, GroupLoop } from './state.ts';
+import type { GroupWatched } from './observe.ts';
+import type { GroupContext } from './observe.ts';
+
+interface GroupLoop extends LoopTypes {
+  readonly key: ObjectKey;
+  readonly watched: GroupWatched;
+  readonly observed: Observed;
+  readonly conclusion: Conclusion;
+}
 
 export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop {
   const { settings, events, operations } = context;
@@ -42,13 +51,26 @@ export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop
       volumes: wokenByVolume,
     },
     observe,
-    decide,
-    perform: performers(context),
-    onConclude: ({ state: { group, content }, conclusion }) => {
+    context,
+    flow: handle,
+    onConclude: ({ key, caches, observed, conclusion }) => {
+      const { group, content } = newest(observed, caches, key);
       if (group !== undefined && group.metadata?.deletionTimestamp === undefined) reportStatus(context, group, content);
       recordEvents(events, group, conclusion);
     },
   });
+}
+
+/** What the run was about, with its own writes. */
+function newest(
+  seen: Observed,
+  { groups, groupContents }: Caches<GroupLoop>,
+  key: ObjectKey,
+): Pick<Observed, 'group' | 'content'> {
+  const { group } = seen;
+  const now = groups.get(key);
+  if (group === undefined || now?.metadata?.uid !== group.metadata?.uid) return seen;
+  return { group: now, content: groupContents.get(toObjectKey(undefined, contentNameFor(now ?? group))) };
 }
 
 /**

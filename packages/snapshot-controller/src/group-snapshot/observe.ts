@@ -1,24 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From the caches to what a run begins with. */
-import { type Caches, type ObjectKey, type PersistentVolume, toObjectKey } from '@csi-sidecars/runtime';
+import {
+  type Caches,
+  type LoopTypes,
+  type Node,
+  type ObjectKey,
+  type PersistentVolume,
+  toObjectKey,
+  type PersistentVolumeClaim,
+  type EventRecorder,
+} from '@csi-sidecars/runtime';
 import {
   isBoundTo,
   type VolumeGroupSnapshot,
+  type VolumeGroupSnapshotClass,
   type VolumeGroupSnapshotContent,
   type VolumeSnapshot,
+  type VolumeSnapshotContent,
 } from '@csi-sidecars/volume';
 import { groupOwnerOf } from '../membership.ts';
 import { isBeingRestored } from '../restores.ts';
 import { handleKey } from '../watched.ts';
 import { contentNameFor, groupKey, isStatic } from './group.ts';
 import { cutSnapshots, isComplete, type Member, namesOf } from './members.ts';
-import { type GroupLoop, type GroupState, nothingLearned, type Observed } from './state.ts';
+import type { Operations } from '../operations.ts';
+import type { SnapshotControllerSettings } from '../settings.ts';
 
-type GroupCaches = Caches<GroupLoop>;
+/** The same for every group of the process. */
+export interface GroupContext {
+  readonly settings: SnapshotControllerSettings;
+  readonly events: EventRecorder;
+  readonly operations: Operations;
+}
 
-export function observe(caches: GroupCaches, key: ObjectKey): GroupState {
+/** With the indexes of `watched.ts`. */
+export interface GroupWatched {
+  readonly groups: VolumeGroupSnapshot;
+  readonly groupContents: VolumeGroupSnapshotContent;
+  readonly classes: VolumeGroupSnapshotClass;
+  readonly snapshots: VolumeSnapshot;
+  readonly contents: VolumeSnapshotContent;
+  readonly claims: PersistentVolumeClaim;
+  readonly volumes: PersistentVolume;
+  readonly nodes: Node;
+}
+
+type GroupCaches = Caches<LoopTypes & { readonly watched: GroupWatched }>;
+
+export interface Observed {
+  /** Undefined: it is gone. */
+  readonly group: VolumeGroupSnapshot | undefined;
+  readonly classes: readonly VolumeGroupSnapshotClass[];
+  /** Under the name where the group has to find it, whether or not it is bound to it. */
+  readonly content: VolumeGroupSnapshotContent | undefined;
+  /** With distributed snapshotting, before the group has a content: those that may be responsible for it. */
+  readonly nodes: readonly Node[];
+  /** Members that have to be made, or are not complete. */
+  readonly incomplete: readonly Member[];
+  /** Snapshots that the group owns. */
+  readonly owned: readonly VolumeSnapshot[];
+  /** Those of them that a pending claim is to be filled from. */
+  readonly beingRestored: readonly ObjectKey[];
+}
+
+/** A run about a group that is there. */
+export interface Present extends Observed {
+  readonly group: VolumeGroupSnapshot;
+  /** The group was read or written in this run: it is there, and its finalizer keeps it. */
+  readonly isConfirmed: boolean;
+}
+
+export function observe(caches: GroupCaches, key: ObjectKey): Observed {
   const group = caches.groups.get(key);
-  if (group === undefined) return { ...nothing, ...nothingLearned };
+  if (group === undefined) return nothing;
   const content = caches.groupContents.get(toObjectKey(undefined, contentNameFor(group)));
   const owned = caches.snapshots
     .byIndex('member', key)
@@ -31,7 +85,6 @@ export function observe(caches: GroupCaches, key: ObjectKey): GroupState {
     incomplete: incompleteMembers(caches, group, content),
     owned,
     beingRestored: membersBeingRestored(caches, owned),
-    ...nothingLearned,
   };
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { attempt, type ObjectRef } from '@csi-sidecars/runtime';
-import { FakeClock, learnedAtStop, seededRandom, silentApi } from '@csi-sidecars/runtime/testing';
+import type { ObjectRef } from '@csi-sidecars/runtime';
+import { failureAtStop, FakeClock, seededRandom, silentApi } from '@csi-sidecars/runtime/testing';
 import { type VolumeSnapshotContent, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { anApiServer, type ApiServerSetting, noCache } from '../../testing/api-server.ts';
@@ -139,11 +139,8 @@ describe('given an API server that is silent, when the process must stop', () =>
     const clock = new FakeClock();
     const { client, requests } = silentApi(clock);
     const deps = { client, clock, random: seededRandom(1), snapshots: noCache, contents: noCache };
-    const saving = await learnedAtStop(
-      async (signal) => await attempt(() => saveMember(deps, incomplete, signal)),
-      clock,
-    );
-    expect(saving).toEqual({ failure: expect.objectContaining({ failure: 'aborted' }) });
+    const failure = await failureAtStop((signal) => saveMember(deps, incomplete, signal), clock);
+    expect(failure).toMatchObject({ failure: 'aborted' });
     expect(requests).toHaveLength(1);
   });
 });

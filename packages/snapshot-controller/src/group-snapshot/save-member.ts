@@ -3,14 +3,7 @@
  * One member of a dynamic group brought to what it has to be: its snapshot, its content, their binding, and both statuses. Every step
  * writes only what is missing, so that it can be repeated after any of them.
  */
-import {
-  type ApiClient,
-  changeObject,
-  type Clock,
-  isFailed,
-  type Random,
-  type WrittenCache,
-} from '@csi-sidecars/runtime';
+import { type ApiClient, changeObject, type Clock, type Random, type WrittenCache } from '@csi-sidecars/runtime';
 import {
   isBoundTo,
   snapshotFinalizers,
@@ -112,14 +105,11 @@ async function boundContent(
     finalizer: snapshotFinalizers.content,
     spec: { volumeSnapshotRef: { uid: snapshot.metadata?.uid } },
   });
-  if (isFailed(bound)) throw bound.failure;
-  if (isBoundTo(bound.value.spec?.volumeSnapshotRef, snapshot)) return bound.value;
+  if (isBoundTo(bound.spec?.volumeSnapshotRef, snapshot)) return bound;
   throw new Error(`content ${content.metadata?.name} is bound to a different snapshot`);
 }
 
 async function isStored(deps: MemberDeps, snapshot: VolumeSnapshot, signal: AbortSignal): Promise<boolean> {
   const writing = { ...deps, resource: volumeSnapshots, cache: deps.snapshots, signal };
-  const read = await readAgain(writing, snapshot);
-  if (isFailed(read)) throw read.failure;
-  return read.value !== undefined;
+  return (await readAgain(writing, snapshot)) !== undefined;
 }

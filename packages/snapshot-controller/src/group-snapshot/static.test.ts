@@ -26,7 +26,7 @@ const start = (...objects: readonly KubeObject[]): Promise<Fixture> =>
 const failure = (it: Fixture): string | undefined => it.group()?.status?.error?.message;
 
 describe('binding', () => {
-  it('[snapshot-controller#143] given a content that is ready, then finalizer, binding and status, and the group is ready without members of ours', async () => {
+  it('[snapshot-controller#143, K3] given a content that is ready, then finalizer, binding and status, and the group is ready without members of ours', async () => {
     const it = await start(
       aStaticGroup(),
       aStaticGroupContent({ status: { readyToUse: true, creationTime: '2026-01-01T00:00:00Z' } }),
@@ -50,7 +50,7 @@ describe('binding', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#133] given no class, when there is a default, then it is not looked for', async () => {
+  it('[snapshot-controller#133, G14] given no class, when there is a default, then it is not looked for', async () => {
     const { volumeGroupSnapshotClassName: _, ...spec } = aStaticGroup().spec ?? {};
     const group: VolumeGroupSnapshot = { ...aStaticGroup(), spec };
     const it = await aController({ seed: [aDefaultGroupClass('std')], with: [group, aStaticGroupContent()] });
@@ -181,7 +181,7 @@ describe('ready groups', () => {
   const readyGroup = aStaticGroup({ metadata, status: ready });
   const reference = { name: 'group', namespace: 'team', uid: 'uid-of-group' };
 
-  it('[snapshot-controller#149] given a valid content, then nothing is written', async () => {
+  it('[snapshot-controller#149, G18, K4] given a valid content, then nothing is written', async () => {
     const it = await start(
       readyGroup,
       aStaticGroupContent({
@@ -193,7 +193,7 @@ describe('ready groups', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#149] given no content, then the group is not ready any more', async () => {
+  it('[snapshot-controller#149, G13] given no content, then the group is not ready any more', async () => {
     const it = await start(readyGroup);
     expect(it.group()?.status).toMatchObject({
       readyToUse: false,
@@ -205,7 +205,7 @@ describe('ready groups', () => {
   it.each([
     { at: 'content', text: 'VolumeGroupSnapshotContent [content] is bound to a different group snapshot' },
     { at: 'x', text: 'VolumeGroupSnapshotContent is not bound to the VolumeGroupSnapshot correctly' },
-  ])('[snapshot-controller#149] given a content $at of another group, then $text', async ({ at, text }) => {
+  ])('[snapshot-controller#149, G17] given a content $at of another group, then $text', async ({ at, text }) => {
     const status = { boundVolumeGroupSnapshotContentName: at, readyToUse: true };
     const foreign = { ...reference, uid: 'another' };
     const it = await start(
@@ -230,7 +230,7 @@ describe('ready groups', () => {
 });
 
 describe('contents of groups', () => {
-  it('[snapshot-controller#150] given a bound content without its finalizer, then it is added, and a failure is tried again', async () => {
+  it('[snapshot-controller#150, K5] given a bound content without its finalizer, then it is added, and a failure is tried again', async () => {
     const content = aGroupContent({ metadata: { finalizers: [] } });
     const it = await aController({
       with: [content],

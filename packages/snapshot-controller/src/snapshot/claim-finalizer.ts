@@ -10,8 +10,8 @@ import {
   finalizersWith,
   finalizersWithout,
   ignoreNotFound,
+  keyOf,
   mayHaveHappened,
-  type ObjectKey,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   type Random,
@@ -71,21 +71,26 @@ export async function releaseClaim(
   if (stored?.metadata?.uid !== uid || !isProtected(stored)) deps.releases.take(uid);
 }
 
-/** The release of a claim, as a step of any loop. */
-export interface Releasing {
-  readonly client: Pick<ApiClient, 'list'>;
-  readonly caches: { readonly snapshots: Pick<Cache<VolumeSnapshot>, 'remember'> };
-  readonly action: { readonly claim: PersistentVolumeClaim };
-  readonly signal: AbortSignal;
-}
-
 /**
  * The cache may show a snapshot as it was before it got its finalizers, or lack it, and another replica takes it, or did so before this one
  * began. One list, because there may be many that never get any.
  */
-export async function readSnapshotsOf(claim: ObjectKey, { client, caches, action, signal }: Releasing): Promise<void> {
-  const { items } = await client.list(volumeSnapshots, { namespace: action.claim.metadata?.namespace }, { signal });
-  for (const snapshot of items) if (sourceClaimKey(snapshot) === claim) caches.snapshots.remember(snapshot);
+export async function readSnapshotsOf(
+  claim: PersistentVolumeClaim,
+  {
+    client,
+    caches,
+    signal,
+  }: {
+    readonly client: Pick<ApiClient, 'list'>;
+    readonly caches: { readonly snapshots: Pick<Cache<VolumeSnapshot>, 'remember'> };
+    readonly signal: AbortSignal;
+  },
+): Promise<void> {
+  const { namespace } = claim.metadata ?? {};
+  const { items } = await client.list(volumeSnapshots, { namespace }, { signal });
+  const key = keyOf(claim);
+  for (const snapshot of items) if (sourceClaimKey(snapshot) === key) caches.snapshots.remember(snapshot);
 }
 
 interface FinalizerChange {

@@ -31,7 +31,7 @@ describe('a class that is named', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#3] [P9] given a class that does not exist, then status and event say so without readiness, and its arrival starts the snapshot', async () => {
+  it('[snapshot-controller#3, S4] [P9] given a class that does not exist, then status and event say so without readiness, and its arrival starts the snapshot', async () => {
     const it = await aController({ seed: base, with: [aSnapshot()] });
     expect(it.snapshot()?.status).toEqual({ error: { time: expect.any(String), message: missing } });
     expect(it.events).toEqual([`Warning GetSnapshotClassFailed team/snap: ${missing}`]);
@@ -60,7 +60,7 @@ describe('a class that is named', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#11, 12] given a snapshot that is being deleted, when class and claim are gone, then the deletion needs neither', async () => {
+  it('[snapshot-controller#11, 12, D9] given a snapshot that is being deleted, when class and claim are gone, then the deletion needs neither', async () => {
     const metadata = { finalizers: [finalizers.asSource], deletionTimestamp: '2026-01-01T00:00:00Z' };
     const it = await aController({
       seed: [],
@@ -130,7 +130,7 @@ describe('a default class', () => {
       seed: [aClaim(), { ...aVolume(), spec: { claimRef: { namespace: 'team', name: 'data' } } }, aDefaultClass()],
       text: failed('snapshotting non-CSI volumes is not supported, snapshot:team/snap'),
     },
-  ])('$id given $given, then status and event say so', async ({ seed, text }) => {
+  ])('[snapshot-controller#S2] $id given $given, then status and event say so', async ({ seed, text }) => {
     const it = await aController({ seed, with: [unnamed] });
     expect(it.snapshot()?.status).toEqual({ error: { time: expect.any(String), message: text } });
     expect(it.events).toEqual([`Warning SetDefaultSnapshotClassFailed team/snap: ${text}`]);
@@ -199,7 +199,7 @@ describe('sources that are not valid', () => {
       given: 'both sources',
       source: { persistentVolumeClaimName: 'data', volumeSnapshotContentName: 'x' },
     },
-  ])('$id given $given, then status and event say so', async ({ source }) => {
+  ])('[snapshot-controller#S5] $id given $given, then status and event say so', async ({ source }) => {
     const it = await aController({ with: [aSnapshot({ spec: { source } })] });
     expect(it.snapshot()?.status).toMatchObject({ readyToUse: false, error: { message: text } });
     expect(it.events).toEqual([`Warning SnapshotValidationError team/snap: ${text}`]);

@@ -12,7 +12,7 @@ import type { Problem } from '../save-error.ts';
 import { missingClaim, sourceVolume } from '../source-volume.ts';
 import * as messages from './messages.ts';
 import { snapshotKey } from './snapshot.ts';
-import type { SnapshotState } from './state.ts';
+import type { Observed } from './observe.ts';
 
 export const classKind: ClassKind = {
   resource: 'volumesnapshotclass.snapshot.storage.k8s.io',
@@ -22,7 +22,7 @@ export const classKind: ClassKind = {
 
 /** The default class of the driver whose volume the claim has. */
 export function defaultClassFor(
-  { classes, claim, volume: found }: Pick<SnapshotState, 'classes' | 'claim' | 'volume'>,
+  { classes, claim, volume: found }: Pick<Observed, 'classes' | 'claim' | 'volume'>,
   snapshot: VolumeSnapshot,
 ): Result<VolumeSnapshotClass> {
   const claimName = snapshot.spec?.source?.persistentVolumeClaimName;
@@ -39,17 +39,14 @@ export function defaultClassFor(
 
 /** For the metrics. Empty: it is not known. */
 export function driverOf(
-  { content, classes }: Pick<SnapshotState, 'content' | 'classes'>,
+  { content, classes }: Pick<Observed, 'content' | 'classes'>,
   { spec }: VolumeSnapshot,
 ): string {
   return content?.spec?.driver ?? classNamed(classes, spec?.volumeSnapshotClassName)?.driver ?? '';
 }
 
 /** The class that the snapshot names does not exist. */
-export function missingClassOf(
-  { classes }: Pick<SnapshotState, 'classes'>,
-  { spec }: VolumeSnapshot,
-): Problem | undefined {
+export function missingClassOf({ classes }: Pick<Observed, 'classes'>, { spec }: VolumeSnapshot): Problem | undefined {
   const name = spec?.volumeSnapshotClassName;
   return name === undefined || classNamed(classes, name) !== undefined
     ? undefined

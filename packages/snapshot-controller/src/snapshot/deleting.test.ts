@@ -152,7 +152,7 @@ describe('content and snapshot', () => {
   });
 
   it.each(kinds)(
-    '[snapshot-controller#96, 99] given a $kind snapshot with the policy Retain, then the content is marked and stays',
+    '[snapshot-controller#96, 99, D6] given a $kind snapshot with the policy Retain, then the content is marked and stays',
     async ({ snapshot, content, at }) => {
       const it = await aController({ with: [snapshot, content('Retain')] });
       await remove(it);
@@ -182,7 +182,7 @@ describe('content and snapshot', () => {
   );
 
   it.each(kinds)(
-    '[snapshot-controller#97] given a $kind snapshot without its content, then it goes at once',
+    '[snapshot-controller#97, S14, D3] given a $kind snapshot without its content, then it goes at once',
     async ({ snapshot }) => {
       const it = await aController({ with: [snapshot] });
       await remove(it);
@@ -300,7 +300,7 @@ describe('content and snapshot', () => {
   });
 
   it.each(['a%b', '..', 'A', 'a/b', 'x'.repeat(300)])(
-    '[snapshot-controller#97] given a static snapshot that names a content as no object can be named, %s, then it goes, and the API server is not asked',
+    '[snapshot-controller#97, D10] given a static snapshot that names a content as no object can be named, %s, then it goes, and the API server is not asked',
     async (volumeSnapshotContentName) => {
       const spec = { source: { volumeSnapshotContentName } };
       const it = await aController({ with: [aStaticSnapshot({ metadata: { ...both, ...deleting }, spec })] });
@@ -321,7 +321,7 @@ describe('content and snapshot', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#106, 83] given a snapshot without our finalizers, then nothing is done', async () => {
+  it('[snapshot-controller#106, 83, D1, D2] given a snapshot without our finalizers, then nothing is done', async () => {
     const it = await aController({
       with: [aSnapshot({ metadata: { ...deleting, finalizers: ['a.io/b'] } }), aContent()],
     });
@@ -419,7 +419,7 @@ describe('restores', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#188] given a snapshot that csi-provisioner protects, and claims that cannot be listed, then nothing is deleted until they are listed', async () => {
+  it('[snapshot-controller#188, D11] given a snapshot that csi-provisioner protects, and claims that cannot be listed, then nothing is deleted until they are listed', async () => {
     const it = await aController({ with: [protectedByProvisioner, aContent()] });
     it.fault('list persistentvolumeclaims', forbidden);
     await remove(it);
@@ -491,7 +491,7 @@ describe('restores', () => {
     await it.stop();
   });
 
-  it('given a restore and a content that a user deleted, then the content is not marked, because csi-snapshotter would delete the data', async () => {
+  it('[snapshot-controller#D4] given a restore and a content that a user deleted, then the content is not marked, because csi-snapshotter would delete the data', async () => {
     const it = await aController({ with: [aReadySnapshot(), aContent(), pending()] });
     await it.remove(volumeSnapshotContents, { name });
     await remove(it);
@@ -591,7 +591,7 @@ describe('groups', () => {
     await it.stop();
   });
 
-  it('[P23] given an owner of an older version, then the snapshot is a member', async () => {
+  it('[snapshot-controller#S13] [P23] given an owner of an older version, then the snapshot is a member', async () => {
     const older = { ...owner, apiVersion: 'groupsnapshot.storage.k8s.io/v1beta1' };
     const it = await aController({ with: [aSnapshot({ metadata: { ownerReferences: [older] } }), aGroup()] });
     await it.clock.advance(10_000);
@@ -610,7 +610,7 @@ describe('groups', () => {
     { given: 'there', more: [aGroup()], isKept: true },
     { given: 'gone', more: [], isKept: false },
   ])(
-    '[P21] given that groups are switched off, when the group is $given, then that is asked of the API server',
+    '[snapshot-controller#D5] [P21] given that groups are switched off, when the group is $given, then that is asked of the API server',
     async ({ more, isKept }) => {
       const it = await aController({ with: [member, ...more], settings: { groups: false } });
       await remove(it);
@@ -669,7 +669,7 @@ describe('the claim', () => {
     await it.stop();
   });
 
-  it('given a claim that cannot be released, then an event, and the snapshot stays', async () => {
+  it('[snapshot-controller#D8] given a claim that cannot be released, then an event, and the snapshot stays', async () => {
     const it = await aController();
     it.fault('update persistentvolumeclaims', forbidden);
     // Its content is gone.

@@ -81,7 +81,7 @@ describe('requests', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#1, 132] given no class, when there is one default class, then it is written with the finalizers, and a resync costs nothing', async () => {
+  it('[snapshot-controller#1, 132, S12] given no class, when there is one default class, then it is written with the finalizers, and a resync costs nothing', async () => {
     const it = await aController({
       seed: [aClaim(), aVolume(), aDefaultClass('std')],
       with: [withoutClass(aSnapshot())],
@@ -379,7 +379,7 @@ describe('a content that is there', () => {
       text: 'Snapshot handle should not be set in content team/snap for dynamic provisioning',
     },
   ])(
-    '$id given a content that $given, then neither content nor finalizers are touched',
+    '[snapshot-controller#S8] $id given a content that $given, then neither content nor finalizers are touched',
     async ({ content, reason, text }) => {
       const it = await aController({ with: [aSnapshot(), content] });
       expect(it.snapshot()?.status?.error?.message).toBe(text);
@@ -470,7 +470,7 @@ describe('a content that is there', () => {
     { given: 'creation time', report: { creationTime: ready.creationTime, readyToUse: false } },
     { given: 'restore size', report: { restoreSize: 1024, readyToUse: false } },
   ])(
-    '[P6] given a snapshot with a $given that is not ready, when its content vanishes, then no other content is made',
+    '[snapshot-controller#S11] [P6] given a snapshot with a $given that is not ready, when its content vanishes, then no other content is made',
     async ({ report }) => {
       const it = await aController({ with: [aSnapshot()] });
       await it.report(report);

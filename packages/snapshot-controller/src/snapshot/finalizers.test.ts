@@ -20,7 +20,7 @@ const both = [finalizers.asSource, finalizers.bound];
 const claimWrites = (it: Fixture): readonly string[] => it.writes().filter((line) => line.includes('claims'));
 
 describe('of snapshots', () => {
-  it('[snapshot-controller#78] given none, then both come in one write', async () => {
+  it('[snapshot-controller#78, S10] given none, then both come in one write', async () => {
     const it = await aController({ with: [aSnapshot({ status: bound }), aContent()] });
     expect(it.snapshot()?.metadata?.finalizers).toEqual(both);
     expect(it.writes().filter((line) => line === 'patch volumesnapshots team/snap 200').length).toBe(1);
@@ -120,7 +120,7 @@ describe('of claims', () => {
   describe.each([
     { id: '[snapshot-controller#24]', phase: 'Pending' },
     { id: '[snapshot-controller#25]', phase: 'Lost' },
-  ])('$id given a claim that is $phase', ({ phase }) => {
+  ])('[snapshot-controller#S21] $id given a claim that is $phase', ({ phase }) => {
     const seed = [aClaim({ phase }), aVolume(), aClass()];
 
     it('when it is deleted, then it goes at once, and the snapshot says why it is not taken', async () => {
@@ -192,7 +192,7 @@ describe('of claims', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#89] given a ready snapshot whose claim cannot be released, then an event, nothing else changes, and the backoff tries again', async () => {
+  it('[snapshot-controller#89, S18] given a ready snapshot whose claim cannot be released, then an event, nothing else changes, and the backoff tries again', async () => {
     const it = await releasing(forbidden, 3);
     const line = 'Warning ErrorPVCFinalizer team/snap: Error check and remove PVC Finalizer for VolumeSnapshot';
     expect(it.events).toEqual([line]);

@@ -271,7 +271,7 @@ describe('a snapshot that is gone', () => {
     status: { boundVolumeSnapshotContentName: 'snapcontent-o', readyToUse: true },
   };
 
-  it('given its claim has our finalizer, then the ready snapshots of the claim are looked at, and no other snapshot', async () => {
+  it('[snapshot-controller#R2] given its claim has our finalizer, then the ready snapshots of the claim are looked at, and no other snapshot', async () => {
     const unready = aSnapshot({ name: 'unready', uid: 'u', metadata: prepared });
     const it = await controlled({ with: [...isReady, aProtectedClaim(), other, unready] });
     it.decided();
@@ -302,7 +302,7 @@ describe('a snapshot that is gone', () => {
   });
 });
 
-it('given a snapshot that is gone, then it is not looked at any more', async () => {
+it('[snapshot-controller#S1] given a snapshot that is gone, then it is not looked at any more', async () => {
   const it = await controlled({ with: [aSnapshot({ metadata: prepared, status: bound }), aClaim(), aVolume()] });
   it.decided();
   await it.vanish(volumeSnapshots, { namespace: 'team', name: 'snap' });

@@ -5,21 +5,30 @@ import {
   type Change,
   defineLoop,
   type Loop,
+  type LoopTypes,
+  type ObjectKey,
   type PersistentVolume,
   type PersistentVolumeClaim,
   toObjectKey,
 } from '@csi-sidecars/runtime';
 import type { VolumeGroupSnapshotContent, VolumeSnapshot } from '@csi-sidecars/volume';
-import { recordEvents } from '../conclusions.ts';
+import { type Conclusion, recordEvents } from '../conclusions.ts';
 import { singleMark } from '../content-mark.ts';
 import { isErrorOnly, ofClass, referringTo, type Woken } from '../wakes.ts';
 import { handleKey, type Watched } from '../watched.ts';
-import { decide } from './decide.ts';
-import { observe, observeClaim } from './observe.ts';
-import { performers } from './perform.ts';
+import { handle } from './flow.ts';
+import { observe, type Observed } from './observe.ts';
 import { reportStatus } from './report-status.ts';
-import { isDeleting, isProtected, isReady, snapshotKey, sourceClaimKey } from './snapshot.ts';
-import type { SnapshotContext, SnapshotLoop } from './state.ts';
+import { contentNameFor, isDeleting, isProtected, isReady, snapshotKey, sourceClaimKey } from './snapshot.ts';
+import type { SnapshotWatched } from './observe.ts';
+import type { SnapshotContext } from './observe.ts';
+
+interface SnapshotLoop extends LoopTypes {
+  readonly key: ObjectKey;
+  readonly watched: SnapshotWatched;
+  readonly observed: Observed;
+  readonly conclusion: Conclusion;
+}
 
 export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
   const { settings, events, operations } = context;
@@ -61,16 +70,26 @@ export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
       groupContents: wokenByGroupContent,
     },
     observe: (caches, key) => observe(context, caches, key),
-    observeAgain: (caches, _key, { snapshot }) =>
-      snapshot === undefined ? {} : observeClaim(context, caches, snapshot),
-    decide: (state) => decide(state, settings),
-    perform: performers(context),
-    onConclude: ({ state: { snapshot, content }, conclusion }) => {
-      if (snapshot !== undefined && snapshot.metadata?.deletionTimestamp === undefined)
-        reportStatus(context, snapshot, content);
+    context,
+    flow: (observed) => handle(observed, settings),
+    onConclude: ({ key, caches, observed, conclusion }) => {
+      const { snapshot, content } = newest(observed, caches, key);
+      if (snapshot !== undefined && !isDeleting(snapshot)) reportStatus(context, snapshot, content);
       recordEvents(events, snapshot, conclusion);
     },
   });
+}
+
+/** What the run was about, with its own writes. */
+function newest(
+  seen: Observed,
+  { snapshots, contents }: Caches<SnapshotLoop>,
+  key: ObjectKey,
+): Pick<Observed, 'snapshot' | 'content'> {
+  const { snapshot } = seen;
+  const now = snapshots.get(key);
+  if (snapshot === undefined || now?.metadata?.uid !== snapshot.metadata?.uid) return seen;
+  return { snapshot: now, content: contents.get(toObjectKey(undefined, contentNameFor(now ?? snapshot))) };
 }
 
 /** Itself. When it is gone: the ready snapshots of its claim, which release the claim now if it was the last one in their way. */

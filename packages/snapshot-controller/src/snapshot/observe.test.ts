@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The state with which a run of the snapshot loop begins, from caches that the test fills. */
-import type { Caches, KubeObject } from '@csi-sidecars/runtime';
+import type { KubeObject } from '@csi-sidecars/runtime';
 import { snapshotFinalizers as finalizers, type VolumeSnapshot } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import {
@@ -22,9 +22,8 @@ import { owner } from '../../testing/snapshot-states.ts';
 import type { SnapshotControllerSettings } from '../settings.ts';
 import { createClaimReleases } from './claim-releases.ts';
 import { createClaimTurns } from './claim-turns.ts';
-import { observe } from './observe.ts';
+import { observe, type Observed } from './observe.ts';
 import { snapshotKey } from './snapshot.ts';
-import { nothingLearned, type SnapshotLoop, type SnapshotState } from './state.ts';
 
 interface Given {
   readonly snapshot?: VolumeSnapshot;
@@ -34,9 +33,9 @@ interface Given {
   readonly releases?: ReturnType<typeof createClaimReleases>;
 }
 
-function observed({ snapshot = aSnapshot(), objects = [], releases, ...given }: Given): SnapshotState {
+function observed({ snapshot = aSnapshot(), objects = [], releases, ...given }: Given): Observed {
   const settings = someSettings(given.settings);
-  const caches = cachesOf(settings, [snapshot, ...objects]) as unknown as Caches<SnapshotLoop>;
+  const caches = cachesOf(settings, [snapshot, ...objects]) as unknown as Parameters<typeof observe>[1];
   const context = {
     settings,
     events: { record: () => undefined, flush: () => Promise.resolve() },
@@ -58,7 +57,6 @@ const nothingElse = {
   contentGroup: undefined,
   isBeingRestored: false,
   group: 'none',
-  ...nothingLearned,
 };
 
 it('given a dynamic snapshot, then its claim, the volume of the claim, the classes and its content are observed', () => {

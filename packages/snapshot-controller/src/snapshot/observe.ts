@@ -1,29 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From the caches to what a run begins with. */
-import { type Caches, finalizersWithout, type ObjectKey, toObjectKey } from '@csi-sidecars/runtime';
+import {
+  type Caches,
+  finalizersWithout,
+  type LoopTypes,
+  type ObjectKey,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  toObjectKey,
+  type Node,
+  type EventRecorder,
+} from '@csi-sidecars/runtime';
 import {
   type ContentReference,
   mayBindTo,
   snapshotFinalizers,
+  type VolumeGroupSnapshot,
   type VolumeSnapshot,
+  type VolumeSnapshotClass,
   type VolumeSnapshotContent,
+  type VolumeGroupSnapshotContent,
 } from '@csi-sidecars/volume';
 import { managingNode } from '../managed-by.ts';
 import { groupNameOf, groupOwnerOf } from '../membership.ts';
 import { isBeingRestored } from '../restores.ts';
 import { handleKey } from '../watched.ts';
 import { contentNameFor, isDeleting, snapshotKey, sourceClaimKey } from './snapshot.ts';
-import { nothingLearned, type Observed, type SnapshotContext, type SnapshotLoop, type SnapshotState } from './state.ts';
+import type { ClaimReleases } from './claim-releases.ts';
+import type { Operations } from '../operations.ts';
+import type { SnapshotControllerSettings } from '../settings.ts';
+import type { ClaimTurns } from './claim-turns.ts';
 
-type SnapshotCaches = Caches<SnapshotLoop>;
+/** The same for every snapshot of the process. */
+export interface SnapshotContext {
+  readonly settings: SnapshotControllerSettings;
+  readonly events: EventRecorder;
+  readonly operations: Operations;
+  readonly releases: ClaimReleases;
+  readonly claimTurns: ClaimTurns;
+}
 
-export function observe(
-  { settings, releases }: SnapshotContext,
-  caches: SnapshotCaches,
-  key: ObjectKey,
-): SnapshotState {
+/** With the indexes of `watched.ts`. */
+export interface SnapshotWatched {
+  readonly snapshots: VolumeSnapshot;
+  readonly contents: VolumeSnapshotContent;
+  readonly classes: VolumeSnapshotClass;
+  readonly claims: PersistentVolumeClaim;
+  readonly volumes: PersistentVolume;
+  readonly nodes: Node;
+  readonly groups: VolumeGroupSnapshot;
+  readonly groupContents: VolumeGroupSnapshotContent;
+}
+
+type SnapshotCaches = Caches<LoopTypes & { readonly watched: SnapshotWatched }>;
+
+export interface LookedAtClaim {
+  /** The claim of which the snapshot is taken. */
+  readonly claim: PersistentVolumeClaim | undefined;
+  /** Another run takes our finalizer off the claim at this moment. */
+  readonly isClaimBeingReleased: boolean;
+  /** Another snapshot of the claim is not ready, and keeps it. */
+  readonly isClaimInUse: boolean;
+}
+
+export interface Observed extends LookedAtClaim {
+  /** Undefined: it is gone. */
+  readonly snapshot: VolumeSnapshot | undefined;
+  readonly classes: readonly VolumeSnapshotClass[];
+  readonly volume: PersistentVolume | undefined;
+  /** With distributed snapshotting: the node that can reach the volume. Empty: none, or any. */
+  readonly node: string;
+  /** Under the name where the snapshot has to find it, whether or not it is bound to it. */
+  readonly content: VolumeSnapshotContent | undefined;
+  /** To the group that the content is a part of, which may be in another namespace. Undefined: no group, or it was not found. */
+  readonly contentGroup: ContentReference | undefined;
+  /** A pending claim is to be filled from the snapshot. */
+  readonly isBeingRestored: boolean;
+  /** The group that the snapshot belongs to. `gone` also if another group has its name; `unknown`: groups are not watched. */
+  readonly group: VolumeGroupSnapshot | 'none' | 'gone' | 'unknown';
+}
+
+export type FlowSettings = Pick<SnapshotControllerSettings, 'recordVolumeMode' | 'groups'>;
+
+/** A run about a snapshot that is there. */
+export interface Present extends Observed {
+  readonly snapshot: VolumeSnapshot;
+  readonly settings: FlowSettings;
+  /** The snapshot was read or written in this run: it is there, and its finalizers keep it. */
+  readonly isConfirmed: boolean;
+}
+
+export function observe({ settings, releases }: SnapshotContext, caches: SnapshotCaches, key: ObjectKey): Observed {
   const snapshot = caches.snapshots.get(key);
-  if (snapshot === undefined) return { ...nothing, ...nothingLearned };
+  if (snapshot === undefined) return nothing;
   const ofClaim = observeClaim({ releases }, caches, snapshot);
   const volumeName = ofClaim.claim?.spec?.volumeName;
   const volume = volumeName === undefined ? undefined : caches.volumes.get(toObjectKey(undefined, volumeName));
@@ -39,7 +108,6 @@ export function observe(
     contentGroup: reference,
     isBeingRestored: isBeingRestored(caches.claims, key),
     group: groupOf(caches, { snapshot, reference }, settings.groups),
-    ...nothingLearned,
   };
 }
 
@@ -62,7 +130,7 @@ export function observeClaim(
   { releases }: Pick<SnapshotContext, 'releases'>,
   caches: Pick<SnapshotCaches, 'claims' | 'snapshots'>,
   snapshot: VolumeSnapshot,
-): Pick<Observed, 'claim' | 'isClaimBeingReleased' | 'isClaimInUse'> {
+): LookedAtClaim {
   const key = sourceClaimKey(snapshot);
   return key === undefined
     ? { claim: undefined, isClaimBeingReleased: false, isClaimInUse: false }

@@ -21,9 +21,9 @@ import { missingClaim, sourceVolume } from '../source-volume.ts';
 import { classKind } from './default-class.ts';
 import * as messages from './messages.ts';
 import { snapshotKey } from './snapshot.ts';
-import type { SnapshotState } from './state.ts';
+import type { Observed } from './observe.ts';
 
-type Sources = Pick<SnapshotState, 'classes' | 'claim' | 'volume' | 'node'>;
+type Sources = Pick<Observed, 'classes' | 'claim' | 'volume' | 'node'>;
 type ContentSettings = Pick<SnapshotControllerSettings, 'recordVolumeMode'>;
 
 export function planContent(

@@ -31,7 +31,7 @@ describe('binding', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#44] given a bound content without a class, then it gets the class of the snapshot', async () => {
+  it('[snapshot-controller#44, S15] given a bound content without a class, then it gets the class of the snapshot', async () => {
     const it = await aController({
       with: [withClass, aStaticContent({ spec: { volumeSnapshotRef: refTo({ uid: 'uid-of-snap' }) } })],
     });
@@ -118,7 +118,7 @@ describe('binding', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#50] given a dynamic content, then it is refused, and not touched', async () => {
+  it('[snapshot-controller#50, C3] given a dynamic content, then it is refused, and not touched', async () => {
     const text = 'VolumeSnapshotContent is dynamically provisioned while expecting a pre-provisioned one';
     const it = await aController({
       with: [aStaticSnapshot(), aStaticContent({ spec: { source: { volumeHandle: 'x' } } })],

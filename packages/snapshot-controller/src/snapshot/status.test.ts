@@ -136,14 +136,14 @@ describe('from the content to the snapshot', () => {
       content: { restoreSize: 9_007_199_254_740_993n },
       then: { ...bound, restoreSize: '9007199254740993' },
     },
-  ])('$id given $given, then the snapshot shows it', async ({ status, content, then }) => {
+  ])('[snapshot-controller#S16] $id given $given, then the snapshot shows it', async ({ status, content, then }) => {
     const snapshot = aSnapshot({ metadata: prepared, ...(status === undefined ? {} : { status }) });
     const it = await aController({ with: [snapshot, aContent({ status: content })] });
     expect(it.snapshot()?.status).toEqual(then);
     await it.stop();
   });
 
-  it('[snapshot-controller#62] [P29] given equal errors, then nothing is written', async () => {
+  it('[snapshot-controller#62, S17] [P29] given equal errors, then nothing is written', async () => {
     const it = await aController({
       with: [aSnapshot({ metadata: prepared, status: { ...bound, error } }), aContent({ status: { error } })],
     });
@@ -384,7 +384,7 @@ describe('ready snapshots', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#72] given a content with another UID under another name, then it is not bound correctly, and not tried again', async () => {
+  it('[snapshot-controller#72, S19] given a content with another UID under another name, then it is not bound correctly, and not tried again', async () => {
     const status = { boundVolumeSnapshotContentName: 'x', readyToUse: true };
     const it = await aController({
       with: [aSnapshot({ status }), aContent({ of: aSnapshot({ uid: 'another' }), name: 'x' })],
@@ -446,7 +446,7 @@ describe('ready snapshots', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#75] given a group that the cache still shows and that is gone, then it does not become the owner of a ready static member, which the garbage collector would delete', async () => {
+  it('[snapshot-controller#75, S20] given a group that the cache still shows and that is gone, then it does not become the owner of a ready static member, which the garbage collector would delete', async () => {
     const content = aStaticContent({
       spec: { volumeSnapshotRef: { name: 'snap', namespace: 'team', uid: 'uid-of-snap' } },
     });

@@ -4,7 +4,7 @@ import type { CreateSnapshotResponse, ListSnapshotsResponse, Snapshot } from '@c
 import { ok, refuse, type Result } from '@csi-sidecars/volume';
 import { sizeOf, timeOf } from '../int64.ts';
 import * as shared from '../messages.ts';
-import type { TakenSnapshot } from './state.ts';
+import type { TakenSnapshot } from './content.ts';
 
 export function readCreated({ snapshot }: CreateSnapshotResponse): Result<TakenSnapshot> {
   if (snapshot === null) return refuse(shared.noSnapshot('CreateSnapshot'));

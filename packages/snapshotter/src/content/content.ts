@@ -1,7 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What single fields of a VolumeSnapshotContent mean. */
-import { snapshotAnnotations, type VolumeSnapshotContent } from '@csi-sidecars/volume';
+/** VolumeSnapshotContents: their types, and what single fields mean. */
+import {
+  type Int64,
+  snapshotAnnotations,
+  type VolumeSnapshotClass,
+  type VolumeSnapshotContent,
+} from '@csi-sidecars/volume';
 import { handleOf, hasAnnotation } from '../content-object.ts';
+import type { ContentAnnotations, ContentTypes } from '../content-types.ts';
+
+export interface SnapshotTypes extends ContentTypes {
+  readonly content: VolumeSnapshotContent;
+  readonly class: VolumeSnapshotClass;
+  readonly create: '/csi.v1.Controller/CreateSnapshot';
+  readonly query: '/csi.v1.Controller/ListSnapshots';
+  readonly delete: '/csi.v1.Controller/DeleteSnapshot';
+  readonly taken: TakenSnapshot;
+}
+
+export interface TakenSnapshot {
+  readonly handle: string;
+  readonly isReady: boolean;
+  /** Nanoseconds since 1970. Undefined: the driver does not know it. */
+  readonly createdAt: Int64 | undefined;
+  /** Bytes. */
+  readonly size: Int64 | undefined;
+  /** The handle of the group that the snapshot belongs to; empty: it belongs to none. */
+  readonly groupHandle: string;
+}
+
+export const annotations: ContentAnnotations = {
+  beingCreated: snapshotAnnotations.beingCreated,
+  beingDeleted: snapshotAnnotations.beingDeleted,
+  secretName: snapshotAnnotations.deletionSecretName,
+  secretNamespace: snapshotAnnotations.deletionSecretNamespace,
+};
 
 /** The volume that the snapshot is taken of; empty: the content names none. */
 export function volumeOf({ spec }: VolumeSnapshotContent): string {

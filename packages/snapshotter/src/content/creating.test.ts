@@ -381,7 +381,7 @@ describe('secrets', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#21] given one empty annotation of the two, then an error, and no call', async () => {
+  it('[csi-snapshotter#21, C10] given one empty annotation of the two, then an error, and no call', async () => {
     const [, ...rest] = Object.keys(deletionSecret);
     const half = { ...deletionSecret, ...Object.fromEntries(rest.map((name) => [name, ''])) };
     const s = await aSnapshotter({ seed: [aContent({ annotations: half }), aClass()] });

@@ -1,34 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 /** VolumeSnapshotContents among the kinds of content. */
+import type { Change } from '@csi-sidecars/runtime';
 import {
-  snapshotAnnotations,
+  ok,
   snapshotFinalizers,
+  type VolumeSnapshotContent,
   volumeSnapshotClasses,
   volumeSnapshotContents,
 } from '@csi-sidecars/volume';
+import type { ContentKind } from '../content-types.ts';
 import { readCreated } from './answer.ts';
-import { deletedHandleOf } from './content.ts';
+import {
+  annotations,
+  deletedHandleOf,
+  isGrouped,
+  isMember,
+  type SnapshotTypes,
+  statusHandleOf,
+  volumeOf,
+} from './content.ts';
 import { messages } from './messages.ts';
-import type { SnapshotKind } from './state.ts';
+import { planCreation, planQuery } from './request.ts';
 import { clearedStatus, statusOf } from './status.ts';
 
-export const snapshotKind: SnapshotKind = {
+export const snapshotKind: ContentKind<SnapshotTypes> = {
   resource: volumeSnapshotContents,
   classes: volumeSnapshotClasses,
   queueName: 'csi-snapshotter-content',
   finalizer: snapshotFinalizers.content,
-  annotations: {
-    beingCreated: snapshotAnnotations.beingCreated,
-    beingDeleted: snapshotAnnotations.beingDeleted,
-    secretName: snapshotAnnotations.deletionSecretName,
-    secretNamespace: snapshotAnnotations.deletionSecretNamespace,
-  },
+  annotations,
   methods: {
     create: '/csi.v1.Controller/CreateSnapshot',
     query: '/csi.v1.Controller/ListSnapshots',
     delete: '/csi.v1.Controller/DeleteSnapshot',
   },
   rows: {
+    gone: 'C1',
+    foreign: 'C2',
+    otherClass: 'C3',
     noCredentials: 'C4',
     delete: 'C5',
     clear: 'C6',
@@ -56,8 +65,25 @@ export const snapshotKind: SnapshotKind = {
   classNameOf: ({ spec }) => spec?.volumeSnapshotClassName,
   referenceOf: ({ spec }) => spec?.volumeSnapshotRef,
   isPreProvisioned: ({ spec }) => spec?.source?.snapshotHandle !== undefined,
+  hasSource: ({ spec }) => spec?.source?.volumeHandle !== undefined || spec?.source?.snapshotHandle !== undefined,
+  wayOf: (content) => {
+    if (content.spec?.source?.snapshotHandle !== undefined) return 'query';
+    if (isGrouped(content) && statusHandleOf(content) !== undefined) return 'query';
+    return isMember(content) ? 'group' : 'create';
+  },
+  volumesOf: volumeOf,
+  planCreation,
+  planQuery,
+  planDeletion: (content) => ok({ snapshot_id: deletedHandleOf(content) ?? '' }),
+  alsoMatters: memberGotHandle,
   takesSnapshotAlong: (content) => deletedHandleOf(content) !== undefined,
   statusOf,
   clearedStatus,
   readCreated,
 };
+
+/** snapshot-controller filled in the status of a member, which this program never does. */
+export function memberGotHandle({ previous, current }: Change<VolumeSnapshotContent>): boolean {
+  if (previous === undefined || current === undefined || !isMember(current)) return false;
+  return statusHandleOf(previous) === undefined && statusHandleOf(current) !== undefined;
+}

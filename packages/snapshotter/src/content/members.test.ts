@@ -61,7 +61,7 @@ it('[csi-snapshotter#87] given a member whose status names no group, when it is 
   await s.stop();
 });
 
-it('given a member whose secret annotations are empty, then an error about its secret, and no call', async () => {
+it('[csi-snapshotter#C17] given a member whose secret annotations are empty, then an error about its secret, and no call', async () => {
   const annotations = {
     ...memberOf,
     ...Object.fromEntries(Object.keys(deletionSecret).map((name) => [name, ''])),

@@ -49,7 +49,7 @@ describe('a driver that lists snapshots', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#46] given no entry, then an error and retries', async () => {
+  it('[csi-snapshotter#46, C20] given no entry, then an error and retries', async () => {
     const s = await withSnapshot({ content: { handle: 'gone' } });
     expect(message(s)).toBe(
       `${prefix}failed to list snapshot for content content: "can not find snapshot for snapshotID gone"`,
@@ -95,7 +95,7 @@ describe('a driver that lists snapshots', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#49] given a driver that ignores the filter, then the entry with the handle counts, and not the first', async () => {
+  it('[csi-snapshotter#49, C25] given a driver that ignores the filter, then the entry with the handle counts, and not the first', async () => {
     const other = { snapshot_id: 'other', ready_to_use: true, size_bytes: '7', group_snapshot_id: 'g1' };
     const asked = { snapshot_id: 'snapshot-4', ready_to_use: false, size_bytes: '5' };
     const s = await withSnapshot({

@@ -11,20 +11,18 @@ import {
 } from '@csi-sidecars/volume';
 import { parametersOf, querySecretOf } from '../class-requests.ts';
 import { contentNameOf } from '../content-object.ts';
-import type { DecideContext, Planned } from '../content-types.ts';
-import type { PlannedQuery } from '../decide-query.ts';
+import type { Planned, PlannedQuery } from '../content-types.ts';
+import type { FlowContext } from '../content-types.ts';
 import { metadataKeys, snapshotNameOf } from '../names.ts';
 import { annotatedSecretOf } from '../secrets.ts';
 import { readListed } from './answer.ts';
-import { isGrouped, listedHandleOf, savedHandleOf, volumeOf } from './content.ts';
-import { snapshotKind } from './kind.ts';
+import { annotations, isGrouped, listedHandleOf, savedHandleOf, type SnapshotTypes, volumeOf } from './content.ts';
 import { messages } from './messages.ts';
-import type { SnapshotTypes } from './state.ts';
 
 export function planCreation(
   content: VolumeSnapshotContent,
   found: VolumeSnapshotClass | undefined,
-  { settings }: DecideContext,
+  { settings }: FlowContext,
 ): Result<Planned<RequestOf<SnapshotTypes['create']>>> {
   const name = contentNameOf(content);
   const { volumeSnapshotClassName: className, volumeSnapshotRef: snapshot } = content.spec ?? {};
@@ -33,7 +31,7 @@ export function planCreation(
     const cause = className === undefined ? messages.noClass(name) : messages.classMissing(className);
     return refuse(messages.noInput(name, cause));
   }
-  const secret = annotatedSecretOf(content, snapshotKind.annotations, messages.subject);
+  const secret = annotatedSecretOf(content, annotations, messages.subject);
   if (secret.kind === 'error') return refuse(messages.noInput(name, secret.message));
   const metadata = {
     [metadataKeys.snapshotName]: snapshot?.name ?? '',
@@ -59,16 +57,16 @@ export function planCreation(
 export function planQuery(
   content: VolumeSnapshotContent,
   found: VolumeSnapshotClass | undefined,
-  { driver }: DecideContext,
+  { driver }: FlowContext,
 ): Result<PlannedQuery<SnapshotTypes>> {
   const name = contentNameOf(content);
   const asked = listedHandleOf(content);
   // An empty filter lists all snapshots of the driver.
   if (asked === undefined) return refuse(messages.notQueried(name, 'can not find snapshot for snapshotID '));
   const secret = isGrouped(content)
-    ? annotatedSecretOf(content, snapshotKind.annotations, messages.subject)
+    ? annotatedSecretOf(content, annotations, messages.subject)
     : querySecretOf(content, {
-        className: snapshotKind.classNameOf(content),
+        className: content.spec?.volumeSnapshotClassName,
         class: found,
         keys: snapshotSecrets.list,
         token: 'volumesnapshotcontent.name',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { aContent } from '../../testing/builders.ts';
-import type { TakenSnapshot } from './state.ts';
+import type { TakenSnapshot } from './content.ts';
 import { statusOf } from './status.ts';
 
 const taken: TakenSnapshot = { handle: 'h', isReady: true, createdAt: 7, size: 5, groupHandle: '' };

@@ -6,7 +6,7 @@ import { handleOf, newHandleOf } from '../content-object.ts';
 import type { StatusChange } from '../content-types.ts';
 import { timeOfNow } from '../int64.ts';
 import { readiness } from '../readiness.ts';
-import type { TakenSnapshot } from './state.ts';
+import type { TakenSnapshot } from './content.ts';
 
 export function statusOf(
   content: VolumeSnapshotContent,

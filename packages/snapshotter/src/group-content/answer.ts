@@ -10,7 +10,7 @@ import { definedOnly } from '@csi-sidecars/runtime';
 import { ok, refuse, type Result, type VolumeSnapshotInfo } from '@csi-sidecars/volume';
 import { sizeOf, timeOf } from '../int64.ts';
 import * as shared from '../messages.ts';
-import type { TakenGroupSnapshot } from './state.ts';
+import type { TakenGroupSnapshot } from './group-content.ts';
 
 /** A driver may take a group without members. */
 export function readCreated({ group_snapshot: group }: CreateVolumeGroupSnapshotResponse): Result<TakenGroupSnapshot> {

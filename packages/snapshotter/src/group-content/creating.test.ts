@@ -123,19 +123,22 @@ describe('a dynamic group', () => {
       was: { volumeGroupSnapshotHandle: 'g', readyToUse: false, creationTime: '2026-01-01T00:00:00Z' },
       writes: [object, object],
     },
-  ])('$id given $given, when an answer has no members, then it is accepted', async ({ was, writes }) => {
-    const s = await attempted({
-      group: was === undefined ? {} : { status: was },
-      prepare: (it) => it.answer(create, { group_snapshot: { ...empty, ready_to_use: false } }),
-    });
-    expect(s.writes()).toEqual(writes);
-    expect(s.group()?.status).toEqual({
-      volumeGroupSnapshotHandle: 'g',
-      readyToUse: false,
-      creationTime: '2026-01-01T00:00:00Z',
-    });
-    await s.stop();
-  });
+  ])(
+    '[csi-snapshotter#G21, G24] $id given $given, when an answer has no members, then it is accepted',
+    async ({ was, writes }) => {
+      const s = await attempted({
+        group: was === undefined ? {} : { status: was },
+        prepare: (it) => it.answer(create, { group_snapshot: { ...empty, ready_to_use: false } }),
+      });
+      expect(s.writes()).toEqual(writes);
+      expect(s.group()?.status).toEqual({
+        volumeGroupSnapshotHandle: 'g',
+        readyToUse: false,
+        creationTime: '2026-01-01T00:00:00Z',
+      });
+      await s.stop();
+    },
+  );
 
   it.each([
     { code: 'Internal' as const, marked: undefined, writes: [object, object, status] },
@@ -196,14 +199,14 @@ describe('a dynamic group', () => {
       group: { annotations: groupDeletionSecret },
       error: `failed to get input parameters to create group snapshot for group snapshot content group: "cannot get credentials for group snapshot content \\"group\\""`,
     },
-  ])('$id given $given, then an error, no intent and no call [P5]', async ({ group, error }) => {
+  ])('[csi-snapshotter#G9] $id given $given, then an error, no intent and no call [P5]', async ({ group, error }) => {
     const s = await attempted({ group });
     expect([message(s), s.writes(), s.calls()]).toEqual([prefix + error, [status], []]);
     expect(there(s.group()).metadata?.annotations ?? {}).not.toHaveProperty(Object.keys(groupBeingCreated)[0]!);
     await s.stop();
   });
 
-  it('[csi-snapshotter#96] given annotations that name a secret, then the driver gets it', async () => {
+  it('[csi-snapshotter#96, G10] given annotations that name a secret, then the driver gets it', async () => {
     const s = await attempted({ group: { annotations: groupDeletionSecret }, seed: [aGroupClass(), aSecret()] });
     expect(s.requests(create)).toMatchObject([{ secrets: { user: 'me' } }]);
     await s.stop();
@@ -218,12 +221,15 @@ describe('a dynamic group', () => {
       found: aGroupClass({ driver: 'other' }),
     },
     { id: '', given: 'another driver', group: { driver: 'other' }, found: aGroupClass() },
-  ])('$id given a group of $given, then nothing is written or called', async ({ group, found }) => {
-    const s = await attempted({ group, seed: [found] });
-    await s.clock.advance(3_600_000);
-    expect([s.writes(), s.calls(), s.events]).toEqual([[], [], []]);
-    await s.stop();
-  });
+  ])(
+    '[csi-snapshotter#G2, G3] $id given a group of $given, then nothing is written or called',
+    async ({ group, found }) => {
+      const s = await attempted({ group, seed: [found] });
+      await s.clock.advance(3_600_000);
+      expect([s.writes(), s.calls(), s.events]).toEqual([[], [], []]);
+      await s.stop();
+    },
+  );
 
   it('given --extra-create-metadata and parameters, then the driver gets its own and the three names', async () => {
     const parameters = {
@@ -250,15 +256,19 @@ describe('a dynamic group', () => {
       set: { group_snapshot: { snapshots: [{}] } },
       error: 'without an id',
     },
-  ])('given an answer with $given, then an error, and the intent stays [P6]', async ({ unset, set, error }) => {
-    const s = await attempted({
-      prepare: (it) => void it.driver.faults.add({ method: create, times: 1, action: { kind: 'answer', set, unset } }),
-    });
-    expect(message(s)).toContain(error);
-    expect(there(s.group()?.status)).not.toHaveProperty('volumeGroupSnapshotHandle');
-    expect(s.group()?.metadata?.annotations).toEqual(groupBeingCreated);
-    await s.stop();
-  });
+  ])(
+    '[csi-snapshotter#G15] given an answer with $given, then an error, and the intent stays [P6]',
+    async ({ unset, set, error }) => {
+      const s = await attempted({
+        prepare: (it) =>
+          void it.driver.faults.add({ method: create, times: 1, action: { kind: 'answer', set, unset } }),
+      });
+      expect(message(s)).toContain(error);
+      expect(there(s.group()?.status)).not.toHaveProperty('volumeGroupSnapshotHandle');
+      expect(s.group()?.metadata?.annotations).toEqual(groupBeingCreated);
+      await s.stop();
+    },
+  );
 
   it('[csi-snapshotter#100] given another id in a later answer, then the first one stays', async () => {
     const s = await attempted({ model: { snapshotProcessingMs: 500 } });
@@ -268,7 +278,7 @@ describe('a dynamic group', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#101] given the intent and a ready group, when the process starts, then it withdraws the intent without a call', async () => {
+  it('[csi-snapshotter#101, G8] given the intent and a ready group, when the process starts, then it withdraws the intent without a call', async () => {
     const s = await attempted({ group: { annotations: groupBeingCreated, status: { readyToUse: true } } });
     expect([s.writes(), s.calls()]).toEqual([[object], []]);
     await s.stop();
@@ -281,7 +291,7 @@ describe('a dynamic group', () => {
       prepare: (s: Fixture) => s.answer(create, { group_snapshot: { ready_to_use: false } }),
     },
   ])(
-    '[csi-snapshotter#135] given $given, then own writes do not wake the group, and the backoff holds [P2]',
+    '[csi-snapshotter#135, G12, G13] given $given, then own writes do not wake the group, and the backoff holds [P2]',
     async ({ prepare }) => {
       const s = await attempted({ prepare });
       await s.clock.advance(35_000);
@@ -319,7 +329,7 @@ describe('a dynamic group', () => {
     await s.stop();
   });
 
-  it('given the intent cannot be written, then there is no call, and upstream’s text', async () => {
+  it('[csi-snapshotter#G11] given the intent cannot be written, then there is no call, and upstream’s text', async () => {
     const s = await attempted({ prepare: (it) => it.fault('patch volumegroupsnapshotcontents', forbidden) });
     expect(s.calls()).toEqual([]);
     expect(message(s)).toMatch(
@@ -364,7 +374,7 @@ describe('a pre-provisioned group', () => {
     return s;
   }
 
-  it('[csi-snapshotter#97] given a group that is ready, then it is queried with the handles of the content, and the list stays empty', async () => {
+  it('[csi-snapshotter#97, G20, G23] given a group that is ready, then it is queried with the handles of the content, and the list stays empty', async () => {
     const s = await seeded();
     expect(s.requests(get)).toEqual([
       { group_snapshot_id: 'group-4', snapshot_ids: ['snapshot-5', 'snapshot-6'], secrets: {} },
@@ -378,7 +388,7 @@ describe('a pre-provisioned group', () => {
     await s.stop();
   });
 
-  it('given a class with a secret for queries, then the driver gets it', async () => {
+  it('[csi-snapshotter#G17] given a class with a secret for queries, then the driver gets it', async () => {
     const parameters = {
       'csi.storage.k8s.io/group-snapshotter-get-secret-name': '${volumegroupsnapshotcontent.name}',
       'csi.storage.k8s.io/group-snapshotter-get-secret-namespace': 'vault',
@@ -397,7 +407,7 @@ describe('a pre-provisioned group', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#98] given no members, then an error and no call', async () => {
+  it('[csi-snapshotter#98, G16] given no members, then an error and no call', async () => {
     const s = await withGroup({
       group: { className: null, handles: { volumeGroupSnapshotHandle: 'g', volumeSnapshotHandles: [] } },
     });
@@ -427,7 +437,7 @@ describe('a pre-provisioned group', () => {
     await s.stop();
   });
 
-  it('given an answer without a group, then an error and no crash [P6]', async () => {
+  it('[csi-snapshotter#G18, G19] given an answer without a group, then an error and no crash [P6]', async () => {
     const s = await seeded({
       prepare: (it) =>
         void it.driver.faults.add({ method: get, action: { kind: 'answer', unset: ['group_snapshot'] } }),

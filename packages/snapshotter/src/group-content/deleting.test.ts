@@ -53,7 +53,7 @@ describe('a group that is to be deleted', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#103] given policy Delete, then one call with all members and two writes; the list stays, bit for bit', async () => {
+  it('[csi-snapshotter#103, G6] given policy Delete, then one call with all members and two writes; the list stays, bit for bit', async () => {
     const finalizers = [...(aGroupContent().metadata?.finalizers ?? []), 'a/b'];
     const filled = { ...full, creationTime: '2026-01-01T00:00:00Z', error: { message: 'former' } };
     const s = await deleting({ group: { finalizers, status: filled } });
@@ -68,7 +68,7 @@ describe('a group that is to be deleted', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#102] given policy Retain, then the finalizer goes, and nothing else happens', async () => {
+  it('[csi-snapshotter#102, G7] given policy Retain, then the finalizer goes, and nothing else happens', async () => {
     const s = await deleting({ group: { policy: 'Retain' } });
     expect([s.group(), s.calls(), s.writes()]).toEqual([undefined, [], [`${object} group 200`]]);
     await s.stop();
@@ -149,7 +149,7 @@ describe('a group that is to be deleted', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#90] [P12] given a group without members, then an event with each retry, and the backoff holds', async () => {
+  it('[csi-snapshotter#90, G5] [P12] given a group without members, then an event with each retry, and the backoff holds', async () => {
     const s = await deleting({ group: { status: { volumeGroupSnapshotHandle: 'group-4', readyToUse: true } } });
     await s.clock.advance(35_000);
     expect([s.calls(), s.writes()]).toEqual([[], []]);
@@ -163,7 +163,7 @@ describe('a group that is to be deleted', () => {
     await s.stop();
   });
 
-  it('given annotations that name a missing secret, then an event and no call; with the secret it is sent', async () => {
+  it('[csi-snapshotter#G4] given annotations that name a missing secret, then an event and no call; with the secret it is sent', async () => {
     const s = await deleting({ group: { annotations: groupDeletionSecret } });
     expect([s.calls(), s.events]).toEqual([
       [],
@@ -201,7 +201,7 @@ describe('a deletion that is asked for during the call', () => {
       calls: ['CreateVolumeGroupSnapshot'],
     },
   ])(
-    '[csi-snapshotter#139] given $given, then it is recorded, and the group goes at once',
+    '[csi-snapshotter#139, G22] given $given, then it is recorded, and the group goes at once',
     async ({ prepare, calls }) => {
       const s = await aSnapshotter({ seed: [aGroupClass()] });
       s.driver.faults.add({ method: 'CreateVolumeGroupSnapshot', times: 1, action: { kind: 'delay', ms: 5_000 } });

@@ -1,7 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What single fields of a VolumeGroupSnapshotContent mean. */
-import type { VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
+/**
+ * VolumeGroupSnapshotContents: their types, and what single fields mean. The contents of the members are made by snapshot-controller and
+ * belong to `content/`.
+ */
+import {
+  type Int64,
+  snapshotAnnotations,
+  type VolumeGroupSnapshotClass,
+  type VolumeGroupSnapshotContent,
+  type VolumeSnapshotInfo,
+} from '@csi-sidecars/volume';
 import { handleOf } from '../content-object.ts';
+import type { ContentAnnotations, ContentTypes } from '../content-types.ts';
+
+export interface GroupSnapshotTypes extends ContentTypes {
+  readonly content: VolumeGroupSnapshotContent;
+  readonly class: VolumeGroupSnapshotClass;
+  readonly create: '/csi.v1.GroupController/CreateVolumeGroupSnapshot';
+  readonly query: '/csi.v1.GroupController/GetVolumeGroupSnapshot';
+  readonly delete: '/csi.v1.GroupController/DeleteVolumeGroupSnapshot';
+  readonly taken: TakenGroupSnapshot;
+}
+
+export interface TakenGroupSnapshot {
+  readonly handle: string;
+  readonly isReady: boolean;
+  /** Nanoseconds since 1970. Undefined: the driver does not know it. */
+  readonly createdAt: Int64 | undefined;
+  /** Empty for a pre-provisioned group: its content names the members. */
+  readonly members: readonly VolumeSnapshotInfo[];
+}
+
+export const annotations: ContentAnnotations = {
+  beingCreated: snapshotAnnotations.groupBeingCreated,
+  beingDeleted: snapshotAnnotations.groupBeingDeleted,
+  secretName: snapshotAnnotations.groupDeletionSecretName,
+  secretNamespace: snapshotAnnotations.groupDeletionSecretNamespace,
+};
 
 export function volumesOf({ spec }: VolumeGroupSnapshotContent): readonly string[] {
   return spec?.source?.volumeHandles ?? [];

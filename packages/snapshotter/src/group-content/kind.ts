@@ -1,34 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 /** VolumeGroupSnapshotContents among the kinds of content. */
-import {
-  snapshotAnnotations,
-  snapshotFinalizers,
-  volumeGroupSnapshotClasses,
-  volumeGroupSnapshotContents,
-} from '@csi-sidecars/volume';
+import { snapshotFinalizers, volumeGroupSnapshotClasses, volumeGroupSnapshotContents } from '@csi-sidecars/volume';
+import type { ContentKind } from '../content-types.ts';
 import { readCreated } from './answer.ts';
-import { isDeletable } from './group-content.ts';
+import { annotations, type GroupSnapshotTypes, isDeletable, volumesOf } from './group-content.ts';
 import { messages } from './messages.ts';
-import type { GroupSnapshotKind } from './state.ts';
+import { planCreation, planDeletion, planQuery, volumeNamesOf } from './request.ts';
 import { clearedStatus, statusOf } from './status.ts';
 
-export const groupSnapshotKind: GroupSnapshotKind = {
+export const groupSnapshotKind: ContentKind<GroupSnapshotTypes> = {
   resource: volumeGroupSnapshotContents,
   classes: volumeGroupSnapshotClasses,
   queueName: 'csi-snapshotter-groupsnapshotcontent',
   finalizer: snapshotFinalizers.groupContent,
-  annotations: {
-    beingCreated: snapshotAnnotations.groupBeingCreated,
-    beingDeleted: snapshotAnnotations.groupBeingDeleted,
-    secretName: snapshotAnnotations.groupDeletionSecretName,
-    secretNamespace: snapshotAnnotations.groupDeletionSecretNamespace,
-  },
+  annotations,
   methods: {
     create: '/csi.v1.GroupController/CreateVolumeGroupSnapshot',
     query: '/csi.v1.GroupController/GetVolumeGroupSnapshot',
     delete: '/csi.v1.GroupController/DeleteVolumeGroupSnapshot',
   },
   rows: {
+    gone: 'G1',
+    foreign: 'G2',
+    otherClass: 'G3',
     noCredentials: 'G4',
     delete: 'G5',
     clear: 'G6',
@@ -56,6 +50,12 @@ export const groupSnapshotKind: GroupSnapshotKind = {
   classNameOf: ({ spec }) => spec?.volumeGroupSnapshotClassName,
   referenceOf: ({ spec }) => spec?.volumeGroupSnapshotRef,
   isPreProvisioned: ({ spec }) => spec?.source?.groupSnapshotHandles !== undefined,
+  hasSource: (content) => content.spec?.source?.groupSnapshotHandles !== undefined || volumesOf(content).length > 0,
+  wayOf: ({ spec }) => (spec?.source?.groupSnapshotHandles === undefined ? 'create' : 'query'),
+  volumesOf: volumeNamesOf,
+  planCreation,
+  planQuery,
+  planDeletion,
   takesSnapshotAlong: isDeletable,
   statusOf,
   clearedStatus,

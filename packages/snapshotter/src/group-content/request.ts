@@ -11,15 +11,21 @@ import {
 } from '@csi-sidecars/volume';
 import { parametersOf, querySecretOf } from '../class-requests.ts';
 import { contentNameOf } from '../content-object.ts';
-import type { DecideContext, Planned } from '../content-types.ts';
-import type { PlannedQuery } from '../decide-query.ts';
+import type { Planned, PlannedQuery } from '../content-types.ts';
+import type { FlowContext } from '../content-types.ts';
 import { metadataKeys, snapshotNameOf } from '../names.ts';
 import { annotatedSecretOf } from '../secrets.ts';
 import { readGot } from './answer.ts';
-import { membersOf, sourceHandleOf, sourceMembersOf, statusHandleOf, volumesOf } from './group-content.ts';
-import { groupSnapshotKind } from './kind.ts';
+import {
+  annotations,
+  type GroupSnapshotTypes,
+  membersOf,
+  sourceHandleOf,
+  sourceMembersOf,
+  statusHandleOf,
+  volumesOf,
+} from './group-content.ts';
 import { messages, noMembersToDelete, noMembersToQuery } from './messages.ts';
-import type { GroupSnapshotTypes } from './state.ts';
 
 /** As Go prints a list. */
 export function volumeNamesOf(content: VolumeGroupSnapshotContent): string {
@@ -29,7 +35,7 @@ export function volumeNamesOf(content: VolumeGroupSnapshotContent): string {
 export function planCreation(
   content: VolumeGroupSnapshotContent,
   found: VolumeGroupSnapshotClass | undefined,
-  { settings }: DecideContext,
+  { settings }: FlowContext,
 ): Result<Planned<RequestOf<GroupSnapshotTypes['create']>>> {
   const name = contentNameOf(content);
   const { volumeGroupSnapshotClassName: className, volumeGroupSnapshotRef: snapshot } = content.spec ?? {};
@@ -37,7 +43,7 @@ export function planCreation(
     const cause = className === undefined ? messages.noClass(name) : messages.classMissing(className);
     return refuse(messages.noInput(name, cause));
   }
-  const secret = annotatedSecretOf(content, groupSnapshotKind.annotations, messages.subject);
+  const secret = annotatedSecretOf(content, annotations, messages.subject);
   if (secret.kind === 'error') return refuse(messages.noInput(name, secret.message));
   const metadata = {
     [metadataKeys.groupSnapshotName]: snapshot?.name ?? '',
@@ -66,7 +72,7 @@ export function planQuery(
 ): Result<PlannedQuery<GroupSnapshotTypes>> {
   const name = contentNameOf(content);
   const secret = querySecretOf(content, {
-    className: groupSnapshotKind.classNameOf(content),
+    className: content.spec?.volumeGroupSnapshotClassName,
     class: found,
     keys: snapshotSecrets.groupGet,
     token: 'volumegroupsnapshotcontent.name',

@@ -9,7 +9,7 @@ export const attacher: readonly Bug[] = [
     effect: 'An error is written onto an attachment that another process, or a write without an answer, has attached.',
     edits: [
       {
-        file: 'packages/attacher/src/attach/write-attachment.ts',
+        file: 'packages/attacher/src/attach/steps.ts',
         find: "    if (error.field === 'attachError') return isAttached(known);",
         replace: "    if (error.field === 'attachError') return false;",
       },
@@ -21,8 +21,8 @@ export const attacher: readonly Bug[] = [
     effect: 'An error of a detach is written onto an attachment that is detached and attached again.',
     edits: [
       {
-        file: 'packages/attacher/src/attach/write-attachment.ts',
-        find: 'return state.publication === undefined && !isAttached(known) && !finalizersOf(known).includes(context.finalizer);',
+        file: 'packages/attacher/src/attach/steps.ts',
+        find: 'return !memory.publications.has(key) && !isAttached(known) && !finalizersOf(known).includes(finalizer);',
         replace: 'return false;',
       },
     ],
@@ -33,9 +33,9 @@ export const attacher: readonly Bug[] = [
     effect: 'A volume is published before its attachment has the finalizer.',
     edits: [
       {
-        file: 'packages/attacher/src/attach/decide.ts',
-        find: "  if (!isMarked && s.marked === 'unasked') return { row: 'A11', kind: 'mark', attachment, nodeId };",
-        replace: '  void isMarked;',
+        file: 'packages/attacher/src/attach/flow.ts',
+        find: '  if (!isMarked(now.attachment, nodeId, context)) {',
+        replace: '  if (false && !isMarked(now.attachment, nodeId, context)) {',
       },
     ],
   },
@@ -57,9 +57,10 @@ export const attacher: readonly Bug[] = [
     effect: 'A PersistentVolume can go while it is attached, and its detach then has no handle.',
     edits: [
       {
-        file: 'packages/attacher/src/attach/decide.ts',
-        find: "  if (hasFinalizer || s.volumeFinalizer === 'done') return undefined;",
-        replace: "  if (hasFinalizer || s.volumeFinalizer !== 'never') return undefined;",
+        file: 'packages/attacher/src/attach/flow.ts',
+        find: '  if (volume.metadata?.finalizers?.includes(finalizer) === true) return volume;',
+        replace:
+          '  if (volume.metadata?.finalizers?.includes(finalizer) !== undefined || finalizer.length > 0) return volume;',
       },
     ],
   },
@@ -69,8 +70,8 @@ export const attacher: readonly Bug[] = [
     effect: 'After a detach in a forced run, an error is written onto the detached attachment.',
     edits: [
       {
-        file: 'packages/attacher/src/attach/volume-calls.ts',
-        find: 'context.runs.noteUnpublished(key);',
+        file: 'packages/attacher/src/attach/steps.ts',
+        find: '    run.context.runs.noteUnpublished(run.key);\n',
         replace: '',
       },
     ],

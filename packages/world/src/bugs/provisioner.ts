@@ -34,9 +34,9 @@ export const provisioner: readonly Bug[] = [
     effect: 'A claim that is deleted after CreateVolume timed out is forgotten, and its volume stays.',
     edits: [
       {
-        file: 'packages/provisioner/src/claim/protection.ts',
-        find: "return isWanted && s.presence === 'live' && !s.isProtected;",
-        replace: 'return false && isWanted;',
+        file: 'packages/provisioner/src/claim/known.ts',
+        find: "return isAsked && s.presence === 'live' && !s.isProtected;",
+        replace: 'return false && isAsked;',
       },
       {
         file: 'packages/provisioner/src/claim/loop.ts',
@@ -52,8 +52,8 @@ export const provisioner: readonly Bug[] = [
     edits: [
       {
         file: 'packages/provisioner/src/claim/volume-calls.ts',
-        find: '  deps.memory.set(memory);\n  const { timeoutMs } = deps.settings;',
-        replace: '  const { timeoutMs } = deps.settings;',
+        find: '  context.memory.set(memory);\n  const options =',
+        replace: '  const options =',
       },
     ],
   },
@@ -92,7 +92,7 @@ export const provisioner: readonly Bug[] = [
     effect: 'DeleteVolume is repeated for a PersistentVolume that is gone, whose handle may be in use again.',
     edits: [
       {
-        file: 'packages/provisioner/src/volume/perform.ts',
+        file: 'packages/provisioner/src/volume/steps.ts',
         find: 'await deleteObject({ client, cache: volumes }, { resource: persistentVolumes, object: volume });',
         replace:
           'await deleteObject({ client, cache: { remember: () => undefined, doubt: () => undefined } }, { resource: persistentVolumes, object: volume });',
@@ -105,9 +105,9 @@ export const provisioner: readonly Bug[] = [
     effect: 'A volume is deleted while it is attached.',
     edits: [
       {
-        file: 'packages/provisioner/src/volume/decide.ts',
-        find: '  if (s.attachedTo !== undefined) {',
-        replace: '  if (false && s.attachedTo !== undefined) {',
+        file: 'packages/provisioner/src/volume/flow.ts',
+        find: '  if (now.attachedTo !== undefined) {',
+        replace: '  if (false && now.attachedTo !== undefined) {',
       },
     ],
   },
@@ -117,8 +117,8 @@ export const provisioner: readonly Bug[] = [
     effect: 'A PersistentVolume whose first POST failed is not sent again.',
     edits: [
       {
-        file: 'packages/provisioner/src/claim/perform.ts',
-        find: "  deps.saves.wake(pinned.plan.volumeName, 'rateLimited');\n",
+        file: 'packages/provisioner/src/claim/steps.ts',
+        find: "  context.saves.wake(pinned.plan.volumeName, 'rateLimited');\n",
         replace: '',
       },
     ],
@@ -129,8 +129,8 @@ export const provisioner: readonly Bug[] = [
     effect: 'The finalizer of a claim that was provisioned after a timeout stays, and the claim with it.',
     edits: [
       {
-        file: 'packages/provisioner/src/claim/decide.ts',
-        find: "    return s.unprotecting === 'untried' ? { row: 'C3', kind: 'unprotect' } : retryWrite('C3', s, 'remove');",
+        file: 'packages/provisioner/src/claim/flow.ts',
+        find: "    if (!(yield* unprotect(s, 'C3'))) return retryWrite('C3', s, 'remove');",
         replace: "    return conclude('C3', done);",
       },
     ],
@@ -165,15 +165,14 @@ export const provisioner: readonly Bug[] = [
       'Node deployment: a Node that is away for a moment costs its claim the finalizer, and another instance makes a second volume.',
     edits: [
       {
-        file: 'packages/provisioner/src/claim/decide-node.ts',
+        file: 'packages/provisioner/src/claim/node.ts',
         find: "    if (leftMs > 0) return conclude('C57', requeueAfter(Math.min(leftMs, lookEveryMs(node))));\n",
         replace: '    void leftMs;\n    void goneForMs;\n',
       },
       {
-        file: 'packages/provisioner/src/claim/decide-node.ts',
-        find: "  if (!isKept(context)) return { row: 'C50', kind: 'giveUpOther' };\n  const message = messages.kept",
-        replace:
-          "  if (node !== undefined) return { row: 'C50', kind: 'giveUpOther' };\n  const message = messages.kept",
+        file: 'packages/provisioner/src/claim/node.ts',
+        find: '  if (!isKept) return yield* giveUpOther(s, messages.instanceGone(facts, instance));',
+        replace: '  if (node !== undefined) return yield* giveUpOther(s, messages.instanceGone(facts, instance));',
       },
     ],
   },
@@ -209,13 +208,13 @@ export const provisioner: readonly Bug[] = [
       'Node deployment: the finalizer goes although another node was selected during the call, whose instance then calls as well.',
     edits: [
       {
-        file: 'packages/provisioner/src/claim/loop.ts',
-        find: 'return chosenNodeOf(latest) === chosenNodeOf(claim) ? {} : { claim: latest };',
-        replace: 'return {};',
+        file: 'packages/provisioner/src/claim/observe.ts',
+        find: '  return { claim: latest };',
+        replace: '  return {};',
       },
       {
-        file: 'packages/provisioner/src/claim/decide.ts',
-        find: "if (s.volume.kind === 'elsewhere' && isFirst) return finishSettled(s, stop('C10'));",
+        file: 'packages/provisioner/src/claim/flow.ts',
+        find: "if (isFirst && s.volume.kind === 'elsewhere') return yield* finishSettled(s, stop('C10'));",
         replace: '',
       },
     ],

@@ -9,25 +9,25 @@ export const resizer: readonly Bug[] = [
     effect: 'NodeResizePending is written over a claim that kubelet has finished, which can never grow again.',
     edits: [
       {
-        file: 'packages/resizer/src/expand/write-claim-status.ts',
-        find: '    isOvertaken = !isSameAttempt(claim, known, result.path);\n',
+        file: 'packages/resizer/src/expand/steps.ts',
+        find: '    isOvertaken = !isSameAttempt(claim, known, path);\n',
         replace: '    isOvertaken = false;\n',
       },
       {
-        file: 'packages/resizer/src/expand/write-claim-status.ts',
-        find: '    isOvertaken = hasNodeFinished(claim, known, result);\n',
+        file: 'packages/resizer/src/expand/steps.ts',
+        find: '    isOvertaken = hasNodeFinished(claim, known, { size, isLegacy });\n',
         replace: '',
       },
       {
-        file: 'packages/resizer/src/expand/decide.ts',
-        find: "  if (s.marked === 'untried') return",
-        replace: "  if (s.marked === 'untried' && !(isRepeated && hasCondition(claim, 'Resizing'))) return",
+        file: 'packages/resizer/src/expand/flow.ts',
+        find: "  const marked = yield* orEnd(perform('E10'",
+        replace: "  const marked = isRepeated && hasCondition(claim, 'Resizing') ? claim : yield* orEnd(perform('E10'",
       },
       {
         file: 'packages/resizer/src/write-claim.ts',
-        find: 'ownWrites.record(claimKey(claim), () => client.patch(...write)),\n  };\n  return { client: recording, clock, random, cache: claims };',
+        find: 'context.ownWrites.record(claimKey(claim), () => client.patch(...write)),\n  };\n  return { client: recording, clock, random, cache: caches.claims };',
         replace:
-          'ownWrites.record(claimKey(claim), () => { const [target, { type, body }, options] = write as any; return client.patch(target, { type, body: { ...body, metadata: { ...body.metadata, resourceVersion: undefined } } }, options); }),\n  };\n  return { client: recording, clock, random, cache: { remember: (object) => claims.remember(object), doubt: () => undefined } };',
+          'context.ownWrites.record(claimKey(claim), () => { const [target, { type, body }, options] = write as any; return client.patch(target, { type, body: { ...body, metadata: { ...body.metadata, resourceVersion: undefined } } }, options); }),\n  };\n  return { client: recording, clock, random, cache: { remember: (object) => caches.claims.remember(object), doubt: () => undefined } };',
       },
     ],
   },
@@ -37,7 +37,7 @@ export const resizer: readonly Bug[] = [
     effect: 'A smaller size is called while the call of a larger one may be in flight.',
     edits: [
       {
-        file: 'packages/resizer/src/expand/write-claim-status.ts',
+        file: 'packages/resizer/src/expand/steps.ts',
         find: "  const begins = status === 'new' || (status === 'same' && !isUnderWay(claim));",
         replace: "  const begins = status === 'new' || (status === 'same' && isUnderWay(claim) && !isUnderWay(claim));",
       },
@@ -61,7 +61,7 @@ export const resizer: readonly Bug[] = [
     effect: 'The size in the PersistentVolume falls back to what an older call answered.',
     edits: [
       {
-        file: 'packages/resizer/src/expand/perform.ts',
+        file: 'packages/resizer/src/expand/steps.ts',
         find: '    if (!isSame(capacity, capacityOfVolume(volume)) && !isLess(capacity, size)) return undefined;\n',
         replace: '    void capacity;\n',
       },
@@ -79,7 +79,7 @@ export const resizer: readonly Bug[] = [
     effect: 'A size that was asked for while an older one was under way is never called.',
     edits: [
       {
-        file: 'packages/resizer/src/expand/decide-answer.ts',
+        file: 'packages/resizer/src/expand/flow.ts',
         find: '  return conclude(row, isEnough ? done : requeueAfter(0), messages.finished);',
         replace: '  return conclude(row, isEnough ? done : done, messages.finished);',
       },
@@ -91,9 +91,9 @@ export const resizer: readonly Bug[] = [
     effect: 'ControllerExpandVolume is called before the claim says so.',
     edits: [
       {
-        file: 'packages/resizer/src/expand/decide.ts',
-        find: "  if (s.marked === 'untried') return { row: 'E10', kind: 'mark', claim, target, status };",
-        replace: '  void status;',
+        file: 'packages/resizer/src/expand/flow.ts',
+        find: "  const marked = yield* orEnd(perform('E10'",
+        replace: "  const marked = (true as boolean) ? claim : yield* orEnd(perform('E10'",
       },
     ],
   },
@@ -115,9 +115,9 @@ export const resizer: readonly Bug[] = [
     effect: 'A claim shows the new size although its node was never asked to grow the file system.',
     edits: [
       {
-        file: 'packages/resizer/src/expand/perform.ts',
-        find: 'const { capacity_bytes: bytes, node_expansion_required: needsNode } = answer.value;',
-        replace: 'const { capacity_bytes: bytes } = answer.value;\n    const needsNode = false as boolean;',
+        file: 'packages/resizer/src/expand/steps.ts',
+        find: 'return { size, needsNode: answer.node_expansion_required };',
+        replace: 'return { size, needsNode: false };',
       },
     ],
   },

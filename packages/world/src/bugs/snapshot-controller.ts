@@ -62,9 +62,9 @@ export const snapshotController: readonly Bug[] = [
     edits: [
       withoutClaimLoop,
       {
-        file: 'packages/snapshot-controller/src/snapshot/decide.ts',
-        find: "    return confirm(s, 'S12', snapshot) ?? { row: 'S12', kind: 'protectClaim', claim };",
-        replace: "    return { row: 'S12', kind: 'protectClaim', claim };",
+        file: 'packages/snapshot-controller/src/snapshot/flow.ts',
+        find: "  const run = yield* confirm(first, 'S12');",
+        replace: '  const run = first;',
       },
     ],
   },
@@ -74,9 +74,9 @@ export const snapshotController: readonly Bug[] = [
     effect: 'A content is made for a snapshot that the cache shows and that is gone.',
     edits: [
       {
-        file: 'packages/snapshot-controller/src/snapshot/decide.ts',
-        find: "  return confirm(s, 'S12', snapshot) ?? { row: 'S12', kind: 'createContent', snapshot, content: content.value };",
-        replace: "  return { row: 'S12', kind: 'createContent', snapshot, content: content.value };",
+        file: 'packages/snapshot-controller/src/snapshot/flow.ts',
+        find: "  const there = yield* confirm(run, 'S12');",
+        replace: '  const there = run;',
       },
     ],
   },
@@ -110,12 +110,12 @@ export const snapshotController: readonly Bug[] = [
     effect: 'A snapshot relies on a finalizer that another run takes off at that moment.',
     edits: [
       {
-        file: 'packages/snapshot-controller/src/snapshot/perform.ts',
-        find: 'return { claimReleased: await attempt(() => releases.during(key, run)) };',
-        replace: 'return { claimReleased: await attempt(run) };',
+        file: 'packages/snapshot-controller/src/snapshot/steps.ts',
+        find: '  await releases.during(key, async () => {',
+        replace: '  await ((_key: unknown, work: () => Promise<void>) => work())(key, async () => {',
       },
       {
-        file: 'packages/snapshot-controller/src/snapshot/perform.ts',
+        file: 'packages/snapshot-controller/src/snapshot/steps.ts',
         find: '  const isInUse = (): boolean => isClaimInUse({ releases, snapshots: caches.snapshots }, key, snapshot);',
         replace:
           '  const isInUse = (): boolean => releases === undefined && isClaimInUse({ releases, snapshots: caches.snapshots }, key, snapshot);',
@@ -128,9 +128,9 @@ export const snapshotController: readonly Bug[] = [
     effect: 'A snapshot goes although its content was made by a write without an answer.',
     edits: [
       {
-        file: 'packages/snapshot-controller/src/snapshot/decide-deletion.ts',
-        find: "  if (contentAsked !== 'unasked' || contentNameFor(snapshot) === '') return false;",
-        replace: "  if (contentAsked !== 'never' || contentNameFor(snapshot) === '') return false;",
+        file: 'packages/snapshot-controller/src/snapshot/removal.ts',
+        find: "  if (contentNameFor(snapshot) === '') return false;",
+        replace: "  if (contentNameFor(snapshot) !== 'never') return false;",
       },
     ],
   },
@@ -140,10 +140,9 @@ export const snapshotController: readonly Bug[] = [
     effect: 'The finalizers of a snapshot go before its content is deleted.',
     edits: [
       {
-        file: 'packages/snapshot-controller/src/snapshot/decide-deletion.ts',
-        find: '  if (handled !== undefined) return handled;\n',
-        replace:
-          "  if (handled !== undefined && handled.kind !== 'markContent' && handled.kind !== 'deleteContent') return handled;\n",
+        file: 'packages/snapshot-controller/src/snapshot/removal.ts',
+        find: '  const content = found && (yield* removeContent(snapshot, found));',
+        replace: '  const content = undefined as typeof found;',
       },
     ],
   },
@@ -153,9 +152,9 @@ export const snapshotController: readonly Bug[] = [
     effect: 'The content of a snapshot is deleted while a claim is being restored from it.',
     edits: [
       {
-        file: 'packages/snapshot-controller/src/snapshot/decide-deletion.ts',
-        find: 'if (content !== undefined && s.isBeingRestored) {',
-        replace: 'if (content !== undefined && s.isBeingRestored && false) {',
+        file: 'packages/snapshot-controller/src/snapshot/removal.ts',
+        find: '  if (found !== undefined) yield* waitForRestores(run, found);\n',
+        replace: '',
       },
     ],
   },

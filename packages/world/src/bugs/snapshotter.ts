@@ -21,9 +21,9 @@ export const snapshotter: readonly Bug[] = [
     effect: 'A process that has just started takes a snapshot for a content that is gone.',
     edits: [
       {
-        file: 'packages/snapshotter/src/decide-creation.ts',
-        find: "  if (intent === 'untried' && state.confirmed === 'untried') return",
-        replace: "  if (intent === 'done' && state.confirmed === 'done') return",
+        file: 'packages/snapshotter/src/flow.ts',
+        find: '  else if (!isConfirmed) run = yield* confirm(run);',
+        replace: '  else if (!isConfirmed) run = { ...run };',
       },
     ],
   },
@@ -39,9 +39,9 @@ export const snapshotter: readonly Bug[] = [
         replace: '  const isThere = hasAnnotation(content, beingCreated);',
       },
       {
-        file: 'packages/snapshotter/src/decide-creation.ts',
-        find: "  return state.restored === 'untried' && !isFullyMarked",
-        replace: "  return state.restored === 'done' && !isFullyMarked",
+        file: 'packages/snapshotter/src/flow.ts',
+        find: '    if (!isWhole) restored =',
+        replace: '    if (!isWhole && isWhole) restored =',
       },
     ],
   },
@@ -63,7 +63,7 @@ export const snapshotter: readonly Bug[] = [
     effect: 'The finalizer of a content goes by a copy that does not show its handle, and the snapshot stays.',
     edits: [
       {
-        file: 'packages/snapshotter/src/write-content.ts',
+        file: 'packages/snapshotter/src/steps.ts',
         find: '    if (!isToBeDeleted(current, kind) || kind.takesSnapshotAlong(current)) return undefined;\n',
         replace: '',
       },
@@ -75,7 +75,7 @@ export const snapshotter: readonly Bug[] = [
     effect: 'An intent is written onto a content that another replica has made ready, and keeps it from being deleted.',
     edits: [
       {
-        file: 'packages/snapshotter/src/write-content.ts',
+        file: 'packages/snapshotter/src/steps.ts',
         find: '  if (isReady(current)) return undefined;\n  if (isFullyMarked',
         replace: '  if (isFullyMarked',
       },
@@ -87,9 +87,9 @@ export const snapshotter: readonly Bug[] = [
     effect: 'A snapshot that is not ready at once never becomes ready.',
     edits: [
       {
-        file: 'packages/snapshotter/src/conclude.ts',
+        file: 'packages/snapshotter/src/flow.ts',
         find: "conclude(rows.notReady, postpone('the snapshot is not ready'))",
-        replace: 'conclude(rows.notReady, postpone === undefined ? done : done)',
+        replace: 'conclude(rows.notReady, done)',
       },
     ],
   },
@@ -99,9 +99,10 @@ export const snapshotter: readonly Bug[] = [
     effect: 'Half an intent of a late list is written again although it was withdrawn, and a second snapshot is cut.',
     edits: [
       {
-        file: 'packages/snapshotter/src/decide-creation.ts',
-        find: "    return { row: rows.mark, kind: 'mark', content };\n  }",
-        replace: "    return { row: rows.mark, kind: 'restoreMark', content };\n  }",
+        file: 'packages/snapshotter/src/flow.ts',
+        find: '    run = yield* mark(run);\n    isConfirmed = true;',
+        replace:
+          '    run = { ...run, content: yield* perform(rows.mark, step.restoreMark<T>, run.content) };\n    isConfirmed = true;',
       },
     ],
   },

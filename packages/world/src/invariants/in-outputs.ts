@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `secret`: what stands in a Secret is seen in no log line and in no other object of the API, events included. */
 import { stringifyJson } from '@csi-sidecars/runtime';
+import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
 import { secretText } from '../names.ts';
-import type { World } from '../world.ts';
 
 const encoded = Buffer.from(secretText).toString('base64');
 
@@ -14,8 +14,7 @@ export function lookForSecrets(line: string, breach: (text: string) => void): vo
   if (hasSecret(line)) breach(`secret: a log line has one: ${line}`);
 }
 
-export function secretsInObjects({ sim }: World): readonly string[] {
-  const { objects, types } = sim.server;
+export function secretsInObjects({ objects, types }: Pick<FakeApiServer, 'objects' | 'types'>): readonly string[] {
   return types()
     .filter(({ kind }) => kind !== 'Secret')
     .flatMap((type) => objects.list(type))

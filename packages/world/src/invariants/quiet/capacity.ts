@@ -2,7 +2,7 @@
 import { csiStorageCapacities, nodes, storageClasses } from '@csi-sidecars/runtime';
 import { driverName, poolBytes, zoneKey } from '../../names.ts';
 import type { World } from '../../world.ts';
-import { bytesOf } from './lookups.ts';
+import { bytesOf } from '../steps/stage.ts';
 
 /** Each class has one object in each place, and it shows what is free. */
 export function unsettledCapacities({ sim, story, drivers: [main] }: World): readonly string[] {

@@ -9,7 +9,8 @@ import type { ObjectAccess } from '@csi-sidecars/runtime/testing';
 import { snapshotFinalizers, volumeSnapshots } from '@csi-sidecars/volume';
 import { namespace } from '../../names.ts';
 import type { World } from '../../world.ts';
-import { bytesOf, hasEvent, isAdmitted, isDeleting, isSource, isUnsettled, podsOf } from './lookups.ts';
+import { bytesOf } from '../steps/stage.ts';
+import { hasEvent, isAdmitted, isDeleting, isSource, isUnsettled, podsOf } from './lookups.ts';
 
 export function unsettledClaims(world: World): readonly string[] {
   const { objects } = world.sim.server;

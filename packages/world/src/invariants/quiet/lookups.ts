@@ -2,7 +2,6 @@
 /** What several subjects ask of a settled cluster. */
 import { events, type KubeObject, persistentVolumeClaims, type Pod, pods } from '@csi-sidecars/runtime';
 import type { ObjectAccess } from '@csi-sidecars/runtime/testing';
-import { parseQuantity } from '@csi-sidecars/volume';
 import type { DriverActor } from '../../driver.ts';
 import type { World } from '../../world.ts';
 
@@ -45,8 +44,4 @@ export function isAdmitted(
   const isDenied = [...checks.denied].some((denied) => name === denied || name.startsWith(`${denied}-`));
   if (checks.retained.has(id) || isDenied) return true;
   return mayLeak && checks.orphaned.has(name);
-}
-
-export function bytesOf(size: string | undefined): bigint {
-  return (parseQuantity(size ?? '0')?.nanos ?? -1n) / 1_000_000_000n;
 }

@@ -6,9 +6,8 @@
  * - `paced`: see `pace.ts`.
  */
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '@csi-sidecars/runtime';
-import { bytesOf } from '../quiet/lookups.ts';
 import { createPace } from './pace.ts';
-import { type Check, type Findings, open, type Request, type Stage, volumeOf } from './stage.ts';
+import { bytesOf, type Check, type Findings, open, type Request, type Stage, volumeOf } from './stage.ts';
 
 /** A run of the others may make two calls, and what has come during the first is new to the second. */
 const paced: ReadonlySet<string> = new Set(['ControllerExpandVolume', 'ControllerModifyVolume']);

@@ -8,7 +8,7 @@ import {
 } from '@csi-sidecars/runtime';
 import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
 import type { DriverModel } from '@csi-sidecars/test-driver';
-import { type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
+import { parseQuantity, type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
 import { nodeIdOf } from '../../names.ts';
 
 export interface Stage {
@@ -119,4 +119,8 @@ export function attachmentOf(
     .find(
       ({ spec }) => spec.source.persistentVolumeName === volume?.metadata?.name && nodeIdOf(spec.nodeName) === nodeId,
     );
+}
+
+export function bytesOf(size: string | undefined): bigint {
+  return (parseQuantity(size ?? '0')?.nanos ?? -1n) / 1_000_000_000n;
 }

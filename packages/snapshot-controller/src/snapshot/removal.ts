@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * A snapshot that is being deleted, from top to bottom: rows D1 to D11. Pure.
+ *
+ * The order is what protects the data: the content is marked before it is deleted, since csi-snapshotter deletes nothing that is not
+ * marked; it is deleted before the snapshot may go; the claim is released before, since nothing would look at it afterwards.
+ */
+import { done, ending, finalizersWithout, type Flow, orEnd, perform, retry } from '@csi-sidecars/runtime';
+import {
+  isBoundTo,
+  mayBindTo,
+  snapshotFinalizers,
+  type VolumeSnapshot,
+  type VolumeSnapshotContent,
+} from '@csi-sidecars/volume';
+import { conclude, type Conclusion } from '../conclusions.ts';
+import { isMarked, singleMark } from '../content-mark.ts';
+import { groupNameOf, groupOwnerOf } from '../membership.ts';
+import { isProtectedByProvisioner } from '../restores.ts';
+import { driverOf } from './default-class.ts';
+import type { Present } from './observe.ts';
+import * as messages from './messages.ts';
+import { contentNameFor, isDeleting, isProtected, originOf, snapshotKey, sourceClaimKey } from './snapshot.ts';
+import * as step from './steps.ts';
+
+export function* remove(run: Present): Flow<Conclusion> {
+  const { snapshot } = run;
+  const { asSource, bound, inGroup } = snapshotFinalizers;
+  yield* perform('D1', step.begin, snapshot, { operations: ['DeleteSnapshot'], driver: driverOf(run, snapshot) });
+  if (finalizersWithout(snapshot, asSource, bound, inGroup) === undefined) return conclude('D2', done);
+  const known = mayHaveUnseenContent(run)
+    ? yield* orEnd(perform('D3', step.askContent, contentNameFor(snapshot)), (failure) =>
+        conclude('D3', retry(failure)),
+      )
+    : run.content;
+  const found = known !== undefined && step.isContentOf(snapshot, known) ? known : undefined;
+  if (found !== undefined) yield* waitForRestores(run, found);
+  yield* waitForGroup(run);
+  const content = found && (yield* removeContent(snapshot, found));
+  const deletesContent = content?.spec?.deletionPolicy === 'Delete';
+  yield* releaseClaim(snapshot);
+  const finalizers = [asSource, inGroup, ...(deletesContent ? [] : [bound])];
+  if (finalizersWithout(snapshot, ...finalizers) === undefined) return conclude('D10', done);
+  yield* orEnd(perform('D9', step.removeFinalizers, snapshot, finalizers), (failure) => conclude('D9', retry(failure)));
+  return conclude('D10', done);
+}
+
+/**
+ * The cache may be behind: it lacks a content whose creation had no answer, or one that was written when the watch had fallen silent. A run
+ * that removed `as-source` has seen what there is.
+ */
+function mayHaveUnseenContent({ content, snapshot }: Present): boolean {
+  if (contentNameFor(snapshot) === '') return false;
+  if (content !== undefined) return !hasPassed(snapshot) && isBindingUnseen(content, snapshot);
+  const isBound = snapshot.status?.boundVolumeSnapshotContentName !== undefined;
+  return !hasPassed(snapshot) || (!isBound && originOf(snapshot) === 'dynamic');
+}
+
+/** A run has removed its finalizers: it may go, and at most waits for its content. */
+function hasPassed(snapshot: VolumeSnapshot): boolean {
+  const { asSource, inGroup } = snapshotFinalizers;
+  return finalizersWithout(snapshot, asSource, inGroup) === undefined;
+}
+
+/** The content of a static snapshot is shown as not bound yet. */
+function isBindingUnseen({ spec }: VolumeSnapshotContent, snapshot: VolumeSnapshot): boolean {
+  const reference = spec?.volumeSnapshotRef;
+  return originOf(snapshot) === 'static' && mayBindTo(reference, snapshot) && !isBoundTo(reference, snapshot);
+}
+
+/** The cache may lack the claim for which csi-provisioner protects the snapshot. */
+function* waitForRestores({ snapshot, isBeingRestored }: Present, content: VolumeSnapshotContent): Flow<void> {
+  const mayBeRestored = !isMarked(content, singleMark) && isProtectedByProvisioner(snapshot);
+  const isPending =
+    isBeingRestored ||
+    (mayBeRestored &&
+      (yield* orEnd(perform('D11', step.listRestores, snapshot), (failure) => conclude('D11', retry(failure)))));
+  if (!isPending) return;
+  throw ending(conclude('D4', retry(new Error(messages.beingRestored.message)), messages.beingRestored));
+}
+
+/** A group of the same name as the owner, but another UID, is another group. */
+function* waitForGroup({ snapshot, group }: Present): Flow<void> {
+  if (group === 'none' || group === 'gone' || hasPassed(snapshot)) return;
+  const { namespace = '' } = snapshot.metadata ?? {};
+  const name = groupNameOf(snapshot);
+  const key = `${namespace}/${name}`;
+  const isThere =
+    group === 'unknown'
+      ? yield* orEnd(perform('D5', step.askGroup, { namespace, name }), (failure) =>
+          conclude('D5', retry(failure), messages.groupUnknown(key, failure.message)),
+        )
+      : [undefined, group.metadata?.uid].includes(groupOwnerOf(snapshot)?.uid);
+  if (!isThere) return;
+  const event = messages.inGroup(snapshotKey(snapshot), key);
+  throw ending(conclude('D5', retry(new Error(event.message)), event));
+}
+
+/** The content is marked, and on its way if it has to go. Undefined: it belongs to another snapshot by now. */
+function* removeContent(
+  snapshot: VolumeSnapshot,
+  content: VolumeSnapshotContent,
+): Flow<VolumeSnapshotContent | undefined> {
+  const marked = isMarked(content, singleMark)
+    ? content
+    : yield* orEnd(perform('D6', step.markContent, snapshot, content), (failure) => conclude('D6', retry(failure)));
+  if (!step.isContentOf(snapshot, marked)) return undefined;
+  if (marked.spec?.deletionPolicy !== 'Delete' || isDeleting(marked)) return marked;
+  const deleted = yield* orEnd(perform('D7', step.deleteContent, snapshot, marked), (failure) =>
+    conclude('D7', retry(failure), messages.contentNotDeleted),
+  );
+  return step.isContentOf(snapshot, deleted ?? marked) ? (deleted ?? marked) : undefined;
+}
+
+function* releaseClaim(snapshot: VolumeSnapshot): Flow<void> {
+  if (sourceClaimKey(snapshot) === undefined) return;
+  // Also while the claim is not protected: another snapshot may protect it before this one is gone.
+  yield* perform('D8', step.leaveClaim, snapshot);
+  const { claim, isClaimInUse } = yield* perform('D8', step.lookAtClaim, snapshot);
+  if (claim === undefined || !isProtected(claim) || isClaimInUse) return;
+  yield* orEnd(perform('D8', step.releaseClaim, snapshot, claim), (failure) =>
+    conclude('D8', retry(failure), messages.claimNotReleased),
+  );
+}

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Ways through the flow of both kinds that need an odd answer: its steps, the row that ends it, and what users are told. */
+import { ApiError, type Outcome, type RecordedEvent } from '@csi-sidecars/runtime';
+import { type Answers, walkFlow } from '@csi-sidecars/runtime/testing';
+import type { VolumeSnapshotClass, VolumeSnapshotContent } from '@csi-sidecars/volume';
+import { describe, expect, it } from 'vitest';
+import {
+  aClass,
+  aContent,
+  aDriver,
+  beingCreated,
+  csiFailure,
+  deletionSecret,
+  intent,
+  memberOf,
+  type SnapshotContentOptions,
+  someSettings,
+} from '../testing/builders.ts';
+import { snapshotKind } from './content/kind.ts';
+import { handle } from './flow.ts';
+
+type Content = VolumeSnapshotContent;
+
+const [mark = ''] = Object.keys(beingCreated);
+const full = { snapshotHandle: 'h', readyToUse: true };
+const marked = aContent(intent);
+const halfMarked = aContent({ labels: beingCreated });
+const withdrawn = aContent({ deleting: 'asked', labels: { [mark]: 'withdrawn' } });
+const deletable = (more: SnapshotContentOptions = {}): Content =>
+  aContent({ status: full, deleting: 'asked', className: null, ...more });
+const foreignClass = aClass({ driver: 'other' });
+const { spec: _spec, ...withoutSpec } = aContent();
+const preProvisioned = aContent({ handle: 'h', className: null });
+const refused = new Error('broken');
+const notFound = new ApiError({ status: 404, reason: 'NotFound', message: 'gone' });
+const internal = csiFailure('Internal');
+const aborted = csiFailure('Aborted');
+const snapshot = {
+  snapshot_id: 'h',
+  source_volume_id: 'volume-1',
+  size_bytes: '5',
+  creation_time: { seconds: '1', nanos: 2 },
+  ready_to_use: true,
+  group_snapshot_id: '',
+  accessible_topology: [],
+};
+
+/** As after a write of another program. */
+const changed = (content: Content): Content => ({
+  ...content,
+  metadata: { ...content.metadata, resourceVersion: 'newer' },
+});
+
+interface Given {
+  readonly content?: Content | undefined;
+  readonly class?: VolumeSnapshotClass;
+  readonly isFirst?: boolean;
+  /** What the run finds when it looks again, one after the other; after them, what it wrote last. */
+  readonly looks?: readonly (Content | undefined)[];
+  /** An array: one after the other. Default, and after them: everything succeeds, and writes do what they are for. */
+  readonly answers?: Readonly<Record<string, unknown>>;
+}
+
+async function walk({ class: found, isFirst = false, looks = [], answers = {}, ...given }: Given) {
+  const content = 'content' in given ? given.content : aContent();
+  const known: Content | undefined = content && { ...content, metadata: { ...content.metadata, resourceVersion: '1' } };
+  let current: Content | undefined = known;
+  const left = [...looks];
+  const writes =
+    (how: (content: Content) => Content) =>
+    (of: Content): Content =>
+      (current = how(of));
+  const { annotations: _annotations, labels: _labels, ...bare } = aContent().metadata ?? {};
+  const success: Answers = {
+    readCallSecret: { user: 'me' },
+    look: () => (left.length > 0 ? (current = left.shift()) : current),
+    confirm: (of: Content) => of,
+    mark: writes(withIntent),
+    restoreMark: writes(withIntent),
+    unmark: writes((of) => ({ ...of, metadata: { ...bare, ...deletionOf(of) } })),
+    create: { snapshot },
+    query: { entries: [{ snapshot }], next_token: '' },
+    saveTaken: writes((of) => ({ ...of, status: full })),
+    saveFailure: writes((of) => of),
+    deleteSnapshot: undefined,
+    clear: writes(({ status: _status, ...of }) => of),
+    release: writes((of) => ({ ...of, metadata: { ...of.metadata, finalizers: [] } })),
+  };
+  const scripted = Object.entries(answers).map(([name, answer]) => {
+    if (!Array.isArray(answer)) return [name, answer];
+    const next: unknown[] = [...(answer as readonly unknown[])];
+    return [name, (of: Content) => (next.length > 0 ? next.shift() : (success[name] as typeof writes)(of as never))];
+  });
+  const context = { driver: aDriver(), settings: someSettings() };
+  const flow = handle({ content: known, class: found ?? aClass(), isFirst }, snapshotKind, context);
+  return await walkFlow(flow, { ...success, ...(Object.fromEntries(scripted) as Answers) });
+}
+
+function withIntent(content: Content): Content {
+  const annotations = { ...content.metadata?.annotations, ...intent.annotations };
+  return { ...content, metadata: { ...content.metadata, annotations, labels: intent.labels } };
+}
+
+/** An unmarked content is as much to be deleted as before. */
+function deletionOf({ metadata }: Content): object {
+  if (metadata?.deletionTimestamp === undefined) return {};
+  const { [mark]: _mark, ...annotations } = metadata.annotations ?? {};
+  return { deletionTimestamp: metadata.deletionTimestamp, annotations };
+}
+
+interface Row extends Given {
+  readonly given: string;
+  /** Its steps, without those that only look. */
+  readonly steps: readonly string[];
+  readonly ends: string;
+}
+
+const events = (all: readonly RecordedEvent[]): readonly string[] =>
+  all.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+
+function show(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case 'retry':
+      return `retry: ${outcome.cause.message}`;
+    case 'postpone':
+      return `postpone: ${outcome.reason}`;
+    case 'requeueAfter':
+      return `requeueAfter ${outcome.afterMs}`;
+    case 'done':
+    case 'dropped':
+      return outcome.kind;
+  }
+}
+
+const taken = ['C13 create', 'C21 saveTaken'];
+const deleted = ['C5 deleteSnapshot', 'C6 clear'];
+const notReady = 'postpone: the snapshot is not ready';
+const failed = 'Failed to check and update snapshot content: ';
+
+it.each<Row>([
+  { given: 'a content that is gone', content: undefined, steps: [], ends: 'C1 done' },
+  { given: 'another driver', content: aContent({ driver: 'other' }), steps: [], ends: 'C2 done' },
+  { given: 'no source', content: aContent({ volume: null }), steps: [], ends: 'C2 done' },
+  { given: 'no spec', content: withoutSpec, steps: [], ends: 'C2 done' },
+  { given: 'a class of another driver', class: foreignClass, steps: [], ends: 'C3 done' },
+  {
+    given: 'a class of another driver, a deletion and an open call',
+    content: deletable({ status: {}, labels: beingCreated }),
+    class: foreignClass,
+    steps: [],
+    ends: 'C3 done',
+  },
+  {
+    given: 'a class of another driver and a deletion',
+    content: deletable(),
+    class: foreignClass,
+    steps: [...deleted, 'C7 release'],
+    ends: 'C7 done',
+  },
+  {
+    given: 'a member whose status is not filled in',
+    content: aContent({ className: null, annotations: memberOf }),
+    steps: [],
+    ends: 'C9 postpone: the status of a group member is not filled in',
+  },
+  { given: 'a ready content', content: aContent({ status: full }), steps: [], ends: 'C8 done' },
+  {
+    given: 'a ready content with an intent',
+    content: aContent({ ...intent, status: full }),
+    steps: ['C8 unmark'],
+    ends: 'C8 done',
+  },
+  {
+    given: 'an intent that a webhook keeps',
+    content: aContent({ ...intent, status: full }),
+    answers: { unmark: (of: Content) => of },
+    steps: ['C8 unmark'],
+    ends: 'C8 done',
+  },
+  {
+    given: 'an intent that is removed from a content that is not ready any more',
+    content: aContent({ ...intent, status: full }),
+    answers: { unmark: [aContent()] },
+    steps: ['C8 unmark', 'C12 mark', ...taken, 'C22 unmark'],
+    ends: 'C24 done',
+  },
+  {
+    given: 'an intent that cannot be removed',
+    content: aContent({ ...intent, status: full }),
+    answers: { unmark: refused },
+    steps: ['C8 unmark'],
+    ends: 'C8 retry: snapshot controller failed to update content on API server: broken',
+  },
+  { given: 'no attempt before', steps: ['C12 mark', ...taken, 'C22 unmark'], ends: 'C24 done' },
+  { given: 'a withdrawn intent', content: withdrawn, steps: ['C7 release'], ends: 'C7 done' },
+  {
+    given: 'a withdrawn intent of a deletion that snapshot-controller has not agreed to',
+    content: aContent({ deleting: 'direct', labels: { [mark]: 'withdrawn' } }),
+    steps: [],
+    ends: 'C26 done',
+  },
+  {
+    given: 'an open call',
+    content: marked,
+    steps: ['C12 confirm', ...taken, 'C22 unmark'],
+    ends: 'C24 done',
+  },
+  {
+    given: 'an open call and half of its intent',
+    content: halfMarked,
+    steps: ['C12 mark', ...taken, 'C22 unmark'],
+    ends: 'C24 done',
+  },
+  {
+    given: 'an open call of a content that is gone, as the API server says',
+    content: marked,
+    answers: { confirm: undefined },
+    steps: ['C12 confirm'],
+    ends: 'C1 done',
+  },
+  {
+    given: 'an open call whose intent another program has removed',
+    content: marked,
+    answers: { confirm: aContent() },
+    steps: ['C12 confirm', 'C12 mark', ...taken, 'C22 unmark'],
+    ends: 'C24 done',
+  },
+  {
+    given: 'an open call of a content that is ready, as the API server says',
+    content: marked,
+    answers: { confirm: aContent({ ...intent, status: full }) },
+    steps: ['C12 confirm', 'C8 unmark'],
+    ends: 'C8 done',
+  },
+  {
+    given: 'an open call of a content that is to be deleted, as the API server says',
+    content: marked,
+    answers: { confirm: deletable() },
+    steps: ['C12 confirm', ...deleted, 'C7 release'],
+    ends: 'C7 done',
+  },
+  {
+    given: 'a content that is to be deleted once its intent should be written',
+    answers: { mark: deletable() },
+    steps: ['C12 mark', ...deleted, 'C7 release'],
+    ends: 'C7 done',
+  },
+  {
+    given: 'a snapshot that is not ready, and whose intent another program has removed',
+    answers: { saveTaken: aContent({ status: { snapshotHandle: 'h', readyToUse: false } }) },
+    steps: ['C12 mark', ...taken],
+    ends: `C25 ${notReady}`,
+  },
+  {
+    given: 'a deletion while the status was written',
+    answers: { saveTaken: deletable() },
+    steps: ['C12 mark', ...taken],
+    ends: 'C23 requeueAfter 0',
+  },
+  {
+    given: 'a final failure, and an intent that another program has removed',
+    looks: [aContent()],
+    answers: { create: internal },
+    steps: ['C12 mark', 'C13 create', 'C14 saveFailure'],
+    ends: `C14 retry: ${failed}failed to take snapshot of the volume volume-1: "rpc error: code = Internal desc = no"`,
+  },
+  {
+    given: 'a final failure of a content that is to be deleted',
+    content: aContent({ deleting: 'asked', ...intent, annotations: { ...intent.annotations, ...askedFor() } }),
+    answers: { create: internal },
+    steps: ['C12 confirm', 'C13 create', 'C14 unmark', 'C14 saveFailure'],
+    ends: 'C14 requeueAfter 0',
+  },
+  {
+    given: 'no answer, and an intent that is whole',
+    answers: { create: aborted },
+    steps: ['C12 mark', 'C13 create', 'C15 saveFailure'],
+    ends: `C15 retry: ${failed}failed to take snapshot of the volume volume-1: "rpc error: code = Aborted desc = no"`,
+  },
+  {
+    given: 'no answer, and an intent that was withdrawn during the call',
+    looks: [withdrawn],
+    answers: { create: aborted },
+    steps: ['C12 mark', 'C13 create', 'C15 saveFailure'],
+    ends: `C15 retry: ${failed}failed to take snapshot of the volume volume-1: "rpc error: code = Aborted desc = no"`,
+  },
+  {
+    given: 'no answer, and half of an intent',
+    looks: [halfMarked],
+    answers: { create: aborted },
+    steps: ['C12 mark', 'C13 create', 'C15 restoreMark', 'C15 saveFailure'],
+    ends: `C15 retry: ${failed}failed to take snapshot of the volume volume-1: "rpc error: code = Aborted desc = no"`,
+  },
+  {
+    given: 'a snapshot of a handle that is not ready',
+    content: preProvisioned,
+    answers: { saveTaken: aContent({ handle: 'h', status: { readyToUse: false } }) },
+    steps: ['C19 query', 'C21 saveTaken'],
+    ends: `C25 ${notReady}`,
+  },
+  {
+    given: 'a deletion whose status is gone by the time it is cleared',
+    content: deletable(),
+    answers: { clear: notFound },
+    steps: deleted,
+    ends: 'C6 done',
+  },
+  {
+    given: 'a deletion whose status a webhook keeps',
+    content: deletable(),
+    answers: { clear: (of: Content) => of },
+    steps: deleted,
+    ends: 'C6 retry: snapshot controller failed to update content on API server: the status still has the handle',
+  },
+  {
+    given: 'a deletion without our finalizer',
+    content: deletable({ status: {}, finalizers: ['x'] }),
+    steps: [],
+    ends: 'C7 done',
+  },
+  { given: 'a deletion without finalizers', content: withoutFinalizers(), steps: [], ends: 'C7 done' },
+  {
+    given: 'a finalizer of a content that is gone',
+    content: deletable({ status: {} }),
+    answers: { release: notFound },
+    steps: ['C7 release'],
+    ends: 'C7 done',
+  },
+  {
+    given: 'a finalizer that a webhook keeps',
+    content: deletable({ status: {} }),
+    answers: { release: (of: Content) => of },
+    steps: ['C7 release'],
+    ends: 'C7 retry: the finalizer is still there',
+  },
+  {
+    given: 'a finalizer that stays because the copy did not show the handle',
+    content: deletable({ status: {} }),
+    answers: { release: [deletable()] },
+    steps: ['C7 release', ...deleted, 'C7 release'],
+    ends: 'C7 done',
+  },
+])('given $given, then its steps are $steps, and it ends as $ends', async ({ steps, ends, ...given }) => {
+  const walked = await walk(given);
+  const { row, kind, outcome } = walked.conclusion;
+  expect(walked.steps.filter((step) => !step.endsWith(' look'))).toEqual(steps);
+  expect(`${row} ${show(outcome)}`).toBe(ends);
+  expect(kind).toBe('conclude');
+});
+
+function askedFor(): Readonly<Record<string, string>> {
+  return deletable().metadata?.annotations ?? {};
+}
+
+function withoutFinalizers(): Content {
+  const { finalizers: _finalizers, ...metadata } = deletable().metadata ?? {};
+  return { ...deletable({ status: {} }), metadata };
+}
+
+describe('a secret', () => {
+  const ofMember = { className: null, annotations: { ...memberOf, ...deletionSecret } } as const;
+  const content = deletable({ annotations: deletionSecret });
+  const read = 'C4 readCallSecret';
+
+  it('given the content is as it was when the secret is read, then the driver gets the values', async () => {
+    const { steps, said } = await walk({ content });
+    expect([steps[0], said('deleteSnapshot')]).toEqual([read, [[{ snapshot_id: 'h', secrets: { user: 'me' } }]]]);
+  });
+
+  it('given the content is gone by then, then the driver is not called', async () => {
+    const { steps, conclusion } = await walk({ content, looks: [undefined] });
+    expect([steps, conclusion.row]).toEqual([[read, 'C4 look'], 'C1']);
+  });
+
+  it('given the content has changed by then, then the run goes on from the top with it, its class and its history', async () => {
+    const first = aContent({ annotations: deletionSecret });
+    const looks = [changed(first)];
+    const { steps, conclusion } = await walk({ content: first, isFirst: true, looks, answers: { create: internal } });
+    expect(steps.filter((step) => !step.endsWith('look'))).toEqual([
+      'C11 readCallSecret',
+      'C11 readCallSecret',
+      'C12 mark',
+      'C13 create',
+      'C14 unmark',
+      'C14 saveFailure',
+    ]);
+    expect(events(conclusion.events)).toEqual([
+      'Warning SnapshotCreationFailed: Failed to create snapshot: failed to take snapshot of the volume volume-1: "rpc error: code = Internal desc = no"',
+    ]);
+  });
+
+  it('given a member, and its secret cannot be read, then the query fails with that', async () => {
+    const member = aContent({ ...ofMember, status: { ...full, readyToUse: false, volumeGroupSnapshotHandle: 'g' } });
+    const { conclusion } = await walk({ content: member, answers: { readCallSecret: refused } });
+    expect([conclusion.row, conclusion.outcome.kind, conclusion.events.length]).toEqual(['C18', 'retry', 1]);
+  });
+});
+
+describe('what users are told', () => {
+  const checking = 'Warning SnapshotContentCheckandUpdateFailed: Failed to check and update snapshot content: ';
+  const creating = 'Warning SnapshotCreationFailed: Failed to create snapshot: ';
+  const notUpdated = 'snapshot controller failed to update content on API server: broken';
+  const keptMark = 'failed to remove VolumeSnapshotBeingCreated annotation on the content content: ';
+
+  it.each<Given & { readonly given: string; readonly row: string; readonly told: readonly string[] }>([
+    {
+      given: 'an intent that is dropped by a webhook',
+      answers: { mark: changed(aContent()) },
+      row: 'C12',
+      told: [
+        `${checking}failed to add VolumeSnapshotBeingCreated annotation on the content content: "the API server did not keep the annotation"`,
+      ],
+    },
+    {
+      given: 'an open call that cannot be confirmed',
+      content: marked,
+      answers: { confirm: refused },
+      row: 'C12',
+      told: [`${checking}error get snapshot content content from api server: broken`],
+    },
+    {
+      given: 'an answer that names no snapshot',
+      answers: { create: { snapshot: null } },
+      row: 'C16',
+      told: [
+        `${checking}failed to take snapshot of the volume volume-1: "the answer to CreateSnapshot has no snapshot"`,
+      ],
+    },
+    {
+      given: 'a first intent that cannot be removed',
+      isFirst: true,
+      answers: { unmark: refused },
+      row: 'C22',
+      told: [`${creating}${keptMark}"${notUpdated}"`],
+    },
+    {
+      given: 'an intent that stays',
+      answers: { unmark: (of: Content) => of },
+      row: 'C22',
+      told: [`${checking}${keptMark}"the annotation is still there"`],
+    },
+    {
+      given: 'a handle whose status cannot be saved',
+      content: preProvisioned,
+      answers: { saveTaken: refused },
+      row: 'C21',
+      told: [`${checking}${notUpdated}`],
+    },
+  ])('given $given, then an event says so', async ({ row, told, ...given }) => {
+    const { conclusion } = await walk(given);
+    expect([conclusion.row, conclusion.outcome.kind, events(conclusion.events)]).toEqual([row, 'retry', told]);
+  });
+
+  it('given a deletion that an open call holds up, then a second event names the way out', async () => {
+    const content = aContent({ deleting: 'asked', labels: beingCreated, annotations: askedFor() });
+    const { conclusion } = await walk({ content, answers: { create: aborted } });
+    expect(conclusion.events.map(({ reason }) => reason)).toEqual([
+      'SnapshotContentCheckandUpdateFailed',
+      'SnapshotDeleteError',
+    ]);
+  });
+});
+
+describe('which content is written', () => {
+  const confirmed = changed(marked);
+  const dropped = changed(aContent());
+  const half = changed(halfMarked);
+
+  it.each<Given & { readonly given: string; readonly step: string; readonly of: Content }>([
+    {
+      given: 'a content that was confirmed and then left the cache',
+      content: marked,
+      looks: [undefined],
+      answers: { confirm: confirmed },
+      step: 'saveTaken',
+      of: confirmed,
+    },
+    { given: 'an intent that is dropped', answers: { mark: dropped }, step: 'saveFailure', of: dropped },
+    {
+      given: 'an intent that is restored',
+      looks: [half],
+      answers: { create: aborted, restoreMark: confirmed },
+      step: 'saveFailure',
+      of: confirmed,
+    },
+    {
+      given: 'an intent that cannot be restored',
+      looks: [half],
+      answers: { create: aborted, restoreMark: refused },
+      step: 'saveFailure',
+      of: half,
+    },
+  ])('given $given, then $step gets the newest', async ({ step, of, ...given }) => {
+    const { said } = await walk(given);
+    expect(said(step).map(([content]) => content)).toEqual([of]);
+  });
+});
