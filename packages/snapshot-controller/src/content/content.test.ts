@@ -10,7 +10,7 @@ const name = 'snapcontent-uid-of-snap';
 const bare = aContent({ metadata: { finalizers: [] } });
 const text = 'Exactly one of VolumeHandle and SnapshotHandle should be specified';
 
-it('[snapshot-controller#114, 116, C4, C5] given a bound content without its finalizer and without its snapshot, then the finalizer is all that is written', async () => {
+it('[snapshot-controller#116, C4, C5] given a bound content without its finalizer and without its snapshot, then the finalizer is all that is written', async () => {
   const it = await aController({ with: [bare] });
   await it.clock.advance(900_000);
   expect(it.writes()).toEqual([`patch volumesnapshotcontents ${name} 200`]);

@@ -456,7 +456,7 @@ describe('the content of a group', () => {
 });
 
 describe('members', () => {
-  it('[snapshot-controller#152, 155, 158, G15] given a group that is cut, then its members exist with what is known of them, and the group is ready in the same run', async () => {
+  it('[snapshot-controller#152, 158, G15] given a group that is cut, then its members exist with what is known of them, and the group is ready in the same run', async () => {
     const it = await given();
     await it.reportGroup(cut);
     expect(it.group()?.status).toEqual({ ...bound, creationTime: cut.creationTime, readyToUse: true });

@@ -321,7 +321,7 @@ describe('content and snapshot', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#106, 83, D1, D2] given a snapshot without our finalizers, then nothing is done', async () => {
+  it('[snapshot-controller#106, D1, D2] given a snapshot without our finalizers, then nothing is done', async () => {
     const it = await aController({
       with: [aSnapshot({ metadata: { ...deleting, finalizers: ['a.io/b'] } }), aContent()],
     });

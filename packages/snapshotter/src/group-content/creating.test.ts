@@ -112,7 +112,7 @@ describe('a dynamic group', () => {
 
   it.each([
     {
-      id: '[csi-snapshotter#90, 138]',
+      id: '[csi-snapshotter#138]',
       given: 'no status',
       was: undefined,
       writes: [object, status, object],
