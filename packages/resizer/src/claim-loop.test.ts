@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What stays when a run of either loop ends. */
+/** What a run of either loop begins with, and what stays when it ends. */
 import { done, type RecordedEvent } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
-import { aClaim, csiFailure } from '../testing/builders.ts';
+import { aClaim, aVolume, csiFailure } from '../testing/builders.ts';
 import { runAlone } from '../testing/run-alone.ts';
 import { type Claim, claimKey } from './claim.ts';
-import { endRun, recall } from './claim-loop.ts';
+import { endRun, observeByBoth } from './claim-loop.ts';
 import type { CallEntry } from './claim-memory.ts';
 import { conclude } from './steps.ts';
 
@@ -66,6 +66,9 @@ it.each<{ readonly given: string; readonly known: CallEntry; readonly leftMs: nu
     const { context, clock } = runAlone();
     context.memory.set(key, known);
     await clock.advance(10_000);
-    expect(recall(context, aClaim(), { key, clock })).toEqual({ entry: known, infeasibleForMs: leftMs });
+    const [claim, volume] = [aClaim(), aVolume()];
+    const caches = { claims: { get: () => claim }, volumes: { get: () => volume } } as never;
+    const observed = observeByBoth(context, caches, { key, clock });
+    expect(observed).toEqual({ claim, volume, entry: known, infeasibleForMs: leftMs });
   },
 );

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What expansion and modification assemble in the same way: claims are their subject, and each run ends with its turn and its events. */
-import type { Clock, EndedRun, LoopTypes } from '@csi-sidecars/runtime';
-import { type Claim, type ClaimKey, claimKey } from './claim.ts';
+import {
+  type Caches,
+  type Clock,
+  type EndedRun,
+  type LoopTypes,
+  type PersistentVolume,
+  toObjectKey,
+} from '@csi-sidecars/runtime';
+import { type Claim, type ClaimKey, claimKey, volumeNameOf } from './claim.ts';
 import type { CallEntry } from './claim-memory.ts';
 import type { ClaimContext, Conclusion, WatchedByBoth } from './steps.ts';
 import type { Turn } from './volume-turns.ts';
@@ -50,18 +57,29 @@ export function endRun(
   for (const event of concluded.conclusion.events) context.events.record(claim, event);
 }
 
-/** How the last call for the claim ended, and for how long (milliseconds) its refusal still holds; 0: it may be requested. */
-export interface Recalled {
+export interface ObservedByBoth {
+  /** Its newest known state, own writes included. Undefined: it is gone, or has no volume. */
+  readonly claim: Claim | undefined;
+  /** Undefined: another driver's, or not arrived yet. */
+  readonly volume: PersistentVolume | undefined;
+  /** How the last call for the claim ended. */
   readonly entry: CallEntry | undefined;
+  /** For how long, in milliseconds, its refusal still holds; 0: it may be requested. */
   readonly infeasibleForMs: number;
 }
 
-export function recall(
+export function observeByBoth(
   { memory, settings }: ClaimContext,
-  claim: Claim | undefined,
+  { claims, volumes }: Caches<ClaimLoop>,
   { key, clock }: { readonly key: ClaimKey; readonly clock: Clock },
-): Recalled {
+): ObservedByBoth {
+  const claim = claims.get(key);
   const entry = memory.get(key, claim?.metadata?.uid ?? '');
   const endsMs = entry?.kind === 'infeasible' ? entry.sinceMs + settings.retryIntervalMaxMs : 0;
-  return { entry, infeasibleForMs: Math.max(endsMs - clock.monotonicMs(), 0) };
+  return {
+    claim,
+    volume: claim && volumes.get(toObjectKey(undefined, volumeNameOf(claim))),
+    entry,
+    infeasibleForMs: Math.max(endsMs - clock.monotonicMs(), 0),
+  };
 }

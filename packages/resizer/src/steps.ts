@@ -38,6 +38,12 @@ export interface WatchedByBoth {
   readonly volumes: PersistentVolume;
 }
 
+/** The claim and its PersistentVolume, both there and ours. */
+export interface Pair {
+  readonly claim: Claim;
+  readonly volume: PersistentVolume;
+}
+
 export type ClaimRun = Run<{ readonly key: ClaimKey; readonly watched: WatchedByBoth }, ClaimContext>;
 
 export type Secrets = Readonly<Record<string, string>>;
@@ -107,6 +113,13 @@ export async function callDriver<Answer>(
     else if (outcome === 'notSent' && before !== undefined) memory.set(key, before);
     throw failure;
   }
+}
+
+/** No call is under way, whatever the claim shows, so the user may still change what is asked for. What is known about pods stays. */
+export function noteNoCall({ key, context: { memory } }: ClaimRun, { metadata }: Claim): void {
+  const uid = metadata?.uid ?? '';
+  const entry = memory.get(key, uid);
+  memory.set(key, { kind: 'final', uid, isInUse: entry?.kind === 'final' && entry.isInUse });
 }
 
 /** How a driver says that it expands this volume only while it is not in use. */

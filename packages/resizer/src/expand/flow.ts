@@ -34,7 +34,7 @@ import {
   requestedSize,
   resizeStatusOf,
 } from '../claim.ts';
-import type { Recalled } from '../claim-loop.ts';
+import type { ObservedByBoth } from '../claim-loop.ts';
 import { isLess, isSame, toText } from '../size.ts';
 import {
   afterConflictMs,
@@ -42,6 +42,7 @@ import {
   type ClaimContext,
   conclude,
   type Conclusion,
+  type Pair,
   readCallSecret,
   takeTurn,
 } from '../steps.ts';
@@ -51,23 +52,13 @@ import { toExpandRequest } from './request.ts';
 import * as step from './steps.ts';
 import { chooseLegacyTarget, chooseTarget, type Target } from './target.ts';
 
-export interface Observed extends Recalled {
-  /** Its newest known state, own writes included. Undefined: it is gone, or has no volume. */
-  readonly claim: Claim | undefined;
-  /** Undefined: another driver's, or not arrived yet. */
-  readonly volume: PersistentVolume | undefined;
+export interface Observed extends ObservedByBoth {
   /** A pod that has not finished uses the claim. */
   readonly isUsed: boolean;
 }
 
 export interface FlowContext extends Pick<ClaimContext, 'driver'> {
   readonly settings: Pick<ClaimContext['settings'], 'features'>;
-}
-
-/** The claim and its PersistentVolume, both there and ours. */
-interface Pair {
-  readonly claim: Claim;
-  readonly volume: PersistentVolume;
 }
 
 export function* expand(seen: Observed, context: FlowContext): Flow<Conclusion> {

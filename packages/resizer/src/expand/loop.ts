@@ -9,18 +9,9 @@ import {
   type Loop,
   type LoopTypes,
   type Pod,
-  toObjectKey,
 } from '@csi-sidecars/runtime';
-import {
-  annotationOf,
-  capacityOf,
-  type Claim,
-  type ClaimKey,
-  requestedSize,
-  resizeStatusOf,
-  volumeNameOf,
-} from '../claim.ts';
-import { claimSubject, endRun, recall } from '../claim-loop.ts';
+import { annotationOf, capacityOf, type Claim, type ClaimKey, requestedSize, resizeStatusOf } from '../claim.ts';
+import { claimSubject, endRun, observeByBoth } from '../claim-loop.ts';
 import { annotations } from '../names.ts';
 import { wakeOnForeignChanges } from '../own-writes.ts';
 import { isLess, isSame } from '../size.ts';
@@ -61,15 +52,12 @@ export function expandLoop(context: ClaimContext, watched: Watched, clock: Clock
 
 function observe(
   context: ClaimContext,
-  { claims, volumes, pods }: Caches<ExpandLoop>,
+  caches: Caches<ExpandLoop>,
   { key, clock }: { readonly key: ClaimKey; readonly clock: Clock },
 ): Observed {
-  const claim = claims.get(key);
   return {
-    claim,
-    volume: claim && volumes.get(toObjectKey(undefined, volumeNameOf(claim))),
-    ...recall(context, claim, { key, clock }),
-    isUsed: pods.byIndex('claim', key).length > 0,
+    ...observeByBoth(context, caches, { key, clock }),
+    isUsed: caches.pods.byIndex('claim', key).length > 0,
   };
 }
 

@@ -8,7 +8,7 @@ import { allocatedSize, capacityOf, type Claim, hasCondition, isUnderWay, resize
 import { type ConditionChange, conditionsPatch, resizeConditions, transitionTime } from '../conditions.ts';
 import { annotations } from '../names.ts';
 import { isLess, isSame, toSize, toText } from '../size.ts';
-import { callDriver, type ClaimRun } from '../steps.ts';
+import { callDriver, type ClaimRun, noteNoCall } from '../steps.ts';
 import { capacityOfVolume, preResizeCapacityOf } from '../volume.ts';
 import { changeClaim, type ClaimPatch, patchGuardedClaim } from '../write-claim.ts';
 import { changeVolume } from '../write-volume.ts';
@@ -60,13 +60,6 @@ export async function mark(
   });
   if (marked !== 'conflict' && begins) noteNoCall(run, claim);
   return marked;
-}
-
-/** No call for the size is under way yet, so the user may still change it. What is known about pods stays. */
-function noteNoCall({ key, context: { memory } }: ClaimRun, { metadata }: Claim): void {
-  const uid = metadata?.uid ?? '';
-  const entry = memory.get(key, uid);
-  memory.set(key, { kind: 'final', uid, isInUse: entry?.kind === 'final' && entry.isInUse });
 }
 
 const method = '/csi.v1.Controller/ControllerExpandVolume';

@@ -15,7 +15,6 @@ import {
   type Flow,
   orEnd,
   perform,
-  type PersistentVolume,
   type RecordedEvent,
   requeueAfter,
   retry,
@@ -24,13 +23,14 @@ import {
 } from '@csi-sidecars/runtime';
 import { outcomeOfModification } from '../call-outcome.ts';
 import { type Claim, conditionsOf, currentClassOf, isBound, modifyStatusOf, wantedClassOf } from '../claim.ts';
-import type { Recalled } from '../claim-loop.ts';
+import type { ObservedByBoth } from '../claim-loop.ts';
 import {
   afterConflictMs,
   announce,
   type ClaimContext,
   conclude,
   type Conclusion,
+  type Pair,
   readCallSecret,
   takeTurn,
 } from '../steps.ts';
@@ -39,11 +39,7 @@ import * as messages from './messages.ts';
 import { toModifyRequest } from './request.ts';
 import * as step from './steps.ts';
 
-export interface Observed extends Recalled {
-  /** Its newest known state, own writes included. Undefined: it is gone, or has no volume. */
-  readonly claim: Claim | undefined;
-  /** Undefined: another driver's, or not arrived yet. */
-  readonly volume: PersistentVolume | undefined;
+export interface Observed extends ObservedByBoth {
   /** The class that the user wants; undefined: it does not exist, or the user wants none. */
   readonly wantedClass: VolumeAttributesClass | undefined;
   /** The class of the modification that is recorded as begun. */
@@ -52,12 +48,6 @@ export interface Observed extends Recalled {
 
 export interface FlowContext extends Pick<ClaimContext, 'driver'> {
   readonly settings: Pick<ClaimContext['settings'], 'extraModifyMetadata'>;
-}
-
-/** The claim and its PersistentVolume, both there and ours. */
-interface Pair {
-  readonly claim: Claim;
-  readonly volume: PersistentVolume;
 }
 
 interface Targeted extends Pair {

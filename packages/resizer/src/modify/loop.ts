@@ -19,10 +19,9 @@ import {
   currentClassOf,
   isBound,
   modifyStatusOf,
-  volumeNameOf,
   wantedClassOf,
 } from '../claim.ts';
-import { claimSubject, endRun, recall } from '../claim-loop.ts';
+import { claimSubject, endRun, observeByBoth } from '../claim-loop.ts';
 import { wakeOnForeignChanges } from '../own-writes.ts';
 import type { ClaimContext, Conclusion, WatchedByBoth } from '../steps.ts';
 import { newlyBoundClaim, type Watched } from '../watched.ts';
@@ -70,17 +69,16 @@ export function modifyLoop(context: ClaimContext, watched: ModifyWatched, clock:
 
 function observe(
   context: ClaimContext,
-  { claims, volumes, classes }: Caches<ModifyLoop>,
+  caches: Caches<ModifyLoop>,
   { key, clock }: { readonly key: ClaimKey; readonly clock: Clock },
 ): Observed {
-  const claim = claims.get(key);
-  const classNamed = (name: string): VolumeAttributesClass | undefined => classes.get(toObjectKey(undefined, name));
+  const observed = observeByBoth(context, caches, { key, clock });
+  const { claim } = observed;
+  const classNamed = (name: string) => caches.classes.get(toObjectKey(undefined, name));
   return {
-    claim,
-    volume: claim && volumes.get(toObjectKey(undefined, volumeNameOf(claim))),
+    ...observed,
     wantedClass: claim && classNamed(wantedClassOf(claim)),
     targetClass: claim && classNamed(modifyStatusOf(claim)?.targetVolumeAttributesClassName ?? ''),
-    ...recall(context, claim, { key, clock }),
   };
 }
 

@@ -5,7 +5,7 @@ import { type PersistentVolume, timestamp, type VolumeAttributesClass } from '@c
 import { type CallOutcome, outcomeOfModification } from '../call-outcome.ts';
 import { type Claim, currentClassOf, modifyStatusOf } from '../claim.ts';
 import { conditionsPatch, modifyConditions, type SetCondition, transitionTime } from '../conditions.ts';
-import { callDriver, type ClaimRun } from '../steps.ts';
+import { callDriver, type ClaimRun, noteNoCall, type Pair } from '../steps.ts';
 import { changeClaim, patchGuardedClaim } from '../write-claim.ts';
 import { changeVolume } from '../write-volume.ts';
 import * as messages from './messages.ts';
@@ -34,11 +34,6 @@ export async function saveForeign(
   // What the driver said about the class that was recorded before is not about this one.
   if (saved !== 'conflict') noteNoCall(run, claim);
   return saved;
-}
-
-/** No call is under way, whatever the status says. */
-function noteNoCall({ key, context }: ClaimRun, { metadata }: Claim): void {
-  context.memory.set(key, { kind: 'final', uid: metadata?.uid ?? '', isInUse: false });
 }
 
 export function cancel(run: ClaimRun, claim: Claim): Promise<Claim> {
@@ -87,11 +82,7 @@ export function modify(run: ClaimRun, claim: Claim, request: ControllerModifyVol
  * A class that another process has written meanwhile stays. The class that the claim has is none of those: the cached PersistentVolume may be
  * older than the claim, which was read or written before the call.
  */
-export function saveVolume(
-  run: ClaimRun,
-  { claim, volume }: { readonly claim: Claim; readonly volume: PersistentVolume },
-  className: string,
-): Promise<PersistentVolume> {
+export function saveVolume(run: ClaimRun, { claim, volume }: Pair, className: string): Promise<PersistentVolume> {
   const earlier = [classOf(volume), currentClassOf(claim)];
   return changeVolume(run, volume, (known) =>
     earlier.includes(classOf(known)) ? { spec: { volumeAttributesClassName: className } } : undefined,
