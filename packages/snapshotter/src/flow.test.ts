@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Ways through the flow of both kinds that need an odd answer: its steps, the row that ends it, and what users are told. */
+/** Ways through the flow of both kinds that need an odd answer: its steps, the row that ends it, and the events that users see. */
 import { ApiError, type Outcome, type RecordedEvent } from '@csi-sidecars/runtime';
 import { type Answers, walkFlow } from '@csi-sidecars/runtime/testing';
 import type { VolumeSnapshotClass, VolumeSnapshotContent } from '@csi-sidecars/volume';
@@ -396,18 +396,18 @@ describe('a secret', () => {
   });
 });
 
-describe('what users are told', () => {
+describe('the events that users see', () => {
   const checking = 'Warning SnapshotContentCheckandUpdateFailed: Failed to check and update snapshot content: ';
   const creating = 'Warning SnapshotCreationFailed: Failed to create snapshot: ';
   const notUpdated = 'snapshot controller failed to update content on API server: broken';
   const keptMark = 'failed to remove VolumeSnapshotBeingCreated annotation on the content content: ';
 
-  it.each<Given & { readonly given: string; readonly row: string; readonly told: readonly string[] }>([
+  it.each<Given & { readonly given: string; readonly row: string; readonly messages: readonly string[] }>([
     {
       given: 'an intent that is dropped by a webhook',
       answers: { mark: changed(aContent()) },
       row: 'C12',
-      told: [
+      messages: [
         `${checking}failed to add VolumeSnapshotBeingCreated annotation on the content content: "the API server did not keep the annotation"`,
       ],
     },
@@ -416,13 +416,13 @@ describe('what users are told', () => {
       content: marked,
       answers: { confirm: refused },
       row: 'C12',
-      told: [`${checking}error get snapshot content content from api server: broken`],
+      messages: [`${checking}error get snapshot content content from api server: broken`],
     },
     {
       given: 'an answer that names no snapshot',
       answers: { create: { snapshot: null } },
       row: 'C16',
-      told: [
+      messages: [
         `${checking}failed to take snapshot of the volume volume-1: "the answer to CreateSnapshot has no snapshot"`,
       ],
     },
@@ -431,24 +431,24 @@ describe('what users are told', () => {
       isFirst: true,
       answers: { unmark: refused },
       row: 'C22',
-      told: [`${creating}${keptMark}"${notUpdated}"`],
+      messages: [`${creating}${keptMark}"${notUpdated}"`],
     },
     {
       given: 'an intent that stays',
       answers: { unmark: (of: Content) => of },
       row: 'C22',
-      told: [`${checking}${keptMark}"the annotation is still there"`],
+      messages: [`${checking}${keptMark}"the annotation is still there"`],
     },
     {
       given: 'a handle whose status cannot be saved',
       content: preProvisioned,
       answers: { saveTaken: refused },
       row: 'C21',
-      told: [`${checking}${notUpdated}`],
+      messages: [`${checking}${notUpdated}`],
     },
-  ])('given $given, then an event says so', async ({ row, told, ...given }) => {
+  ])('given $given, then an event says so', async ({ row, messages, ...given }) => {
     const { conclusion } = await walk(given);
-    expect([conclusion.row, conclusion.outcome.kind, events(conclusion.events)]).toEqual([row, 'retry', told]);
+    expect([conclusion.row, conclusion.outcome.kind, events(conclusion.events)]).toEqual([row, 'retry', messages]);
   });
 
   it('given a deletion that an open call holds up, then a second event names the way out', async () => {

@@ -4,8 +4,7 @@
  * is pure: a step is a value, and the function that performs it belongs to the loop. A step that fails throws where it was yielded.
  */
 import { toError } from '../api/to-error.ts';
-import type { Outcome } from '../controller/reconcile.ts';
-import type { Conclusion } from '../controller/reconcile.ts';
+import type { Conclusion, Outcome } from '../controller/reconcile.ts';
 
 export interface FlowStep {
   /** The row of the behaviour page that the step comes from. */
@@ -76,24 +75,20 @@ export async function runFlow<C>(
   perform: (step: FlowStep) => unknown,
   before?: (step: FlowStep) => Promise<void>,
 ): Promise<C> {
-  try {
-    let next = flow.next();
-    for (let steps = 1; next.done !== true; steps += 1) {
-      if (steps > maxSteps)
-        throw new Error(`more than ${maxSteps} steps in one run, the last one in row ${next.value.row}`);
-      await before?.(next.value);
-      let answer: unknown;
-      try {
-        answer = await perform(next.value);
-      } catch (error) {
-        next = flow.throw(error);
-        continue;
-      }
-      next = flow.next(answer);
+  const whole = concluded(flow);
+  let next = whole.next();
+  for (let steps = 1; next.done !== true; steps += 1) {
+    if (steps > maxSteps)
+      throw new Error(`more than ${maxSteps} steps in one run, the last one in row ${next.value.row}`);
+    await before?.(next.value);
+    let answer: unknown;
+    try {
+      answer = await perform(next.value);
+    } catch (error) {
+      next = whole.throw(error);
+      continue;
     }
-    return next.value;
-  } catch (error) {
-    if (error instanceof Ended) return error.conclusion as C;
-    throw error;
+    next = whole.next(answer);
   }
+  return next.value;
 }
