@@ -16,7 +16,7 @@ import {
 } from '../testing/builders.ts';
 import { aController, forbidden } from '../testing/controller-fixture.ts';
 import { staticGroupContent } from '../testing/group-states.ts';
-import { createOperations, type Operations } from './operations.ts';
+import { createOperations, type Operations, groupOperations, singleOperations } from './operations.ts';
 
 const gauge = 'snapshot_controller_operations_in_flight';
 const histogram = 'snapshot_controller_operation_total_seconds';
@@ -61,7 +61,7 @@ describe('operations', () => {
   it('[snapshot-controller#169] given an operation that has not begun, then its end is not observed', () => {
     const { metrics, operations } = bench();
     operations.succeed('CreateSnapshot', 'u', 'd');
-    operations.gone('single', 'u');
+    operations.gone(singleOperations, 'u');
     expect(metrics.observations(histogram, labels('CreateSnapshot', 'success'))).toEqual([]);
     expect(metrics.value(gauge)).toBe(0);
   });
@@ -87,7 +87,7 @@ describe('operations', () => {
     await clock.advance(10_000);
     operations.start('DeleteSnapshot', 'a', facts);
     await clock.advance(2_000);
-    operations.gone('single', 'a');
+    operations.gone(singleOperations, 'a');
     expect(metrics.observations(histogram, labels('DeleteSnapshot', 'success'))).toEqual([2]);
     for (const name of ['CreateSnapshot', 'CreateSnapshotAndReady']) {
       expect(metrics.observations(histogram, labels(name, 'cancel'))).toEqual([2]);
@@ -99,7 +99,7 @@ describe('operations', () => {
     const { metrics, operations } = bench();
     operations.start('CreateGroupSnapshot', 'a', facts);
     operations.start('DeleteGroupSnapshot', 'a', facts);
-    operations.gone('group', 'a');
+    operations.gone(groupOperations, 'a');
     expect(metrics.observations(histogram, labels('CreateGroupSnapshot', 'cancel'))).toEqual([0]);
     expect(metrics.observations(histogram, labels('DeleteGroupSnapshot', 'success'))).toEqual([0]);
     expect(metrics.value(gauge)).toBe(0);
@@ -108,7 +108,7 @@ describe('operations', () => {
   it('[P19] given an object that goes without a deletion that was seen, then its creations are cancelled all the same', () => {
     const { metrics, operations } = bench();
     operations.start('CreateSnapshot', 'a', facts);
-    operations.gone('single', 'a');
+    operations.gone(singleOperations, 'a');
     expect(metrics.value(gauge)).toBe(0);
   });
 

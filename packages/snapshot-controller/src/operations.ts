@@ -25,13 +25,25 @@ export interface Operations {
   /** False: it has not begun, and nothing is done. An empty driver stands for the one that was known at the beginning. */
   succeed(name: OperationName, uid: string, driver: string): boolean;
   /** The object is gone: its deletion succeeded, and what was still to be created is cancelled. */
-  gone(kind: 'single' | 'group', uid: string): void;
+  gone(names: OperationNames, uid: string): void;
 }
 
-const names = {
-  single: { deletion: 'DeleteSnapshot', creations: ['CreateSnapshot', 'CreateSnapshotAndReady'] },
-  group: { deletion: 'DeleteGroupSnapshot', creations: ['CreateGroupSnapshot', 'CreateGroupSnapshotAndReady'] },
-} as const;
+export interface OperationNames {
+  readonly created: CreateOperation;
+  readonly ready: CreateOperation;
+  readonly deleted: OperationName;
+}
+
+export const singleOperations: OperationNames = {
+  created: 'CreateSnapshot',
+  ready: 'CreateSnapshotAndReady',
+  deleted: 'DeleteSnapshot',
+};
+export const groupOperations: OperationNames = {
+  created: 'CreateGroupSnapshot',
+  ready: 'CreateGroupSnapshotAndReady',
+  deleted: 'DeleteGroupSnapshot',
+};
 
 interface Entry extends OperationFacts {
   readonly startedMs: number;
@@ -79,11 +91,10 @@ export function createOperations(metrics: Metrics, clock: Pick<Clock, 'monotonic
       gauge.set(inFlight.size);
     },
     succeed: (name, uid, driver) => end(name, uid, { driver, status: 'success' }) !== undefined,
-    gone: (kind, uid) => {
-      const { deletion, creations } = names[kind];
+    gone: ({ created, ready, deleted }, uid) => {
       // Upstream's cancelled creations have the duration of the deletion.
-      const seconds = end(deletion, uid, { status: 'success' });
-      for (const name of creations) end(name, uid, { status: 'cancel', seconds });
+      const seconds = end(deleted, uid, { status: 'success' });
+      for (const name of [created, ready]) end(name, uid, { status: 'cancel', seconds });
     },
   };
 }

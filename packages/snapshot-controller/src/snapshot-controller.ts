@@ -45,12 +45,12 @@ function loopsOf(
   return [
     snapshotLoop({ ...shared, ...ofClaims }, watched),
     claimLoop(ofClaims, watched),
-    contentLoop(shared, singleKind, { contents, owners: snapshots }),
+    contentLoop(shared, singleKind, { contents, snapshots }),
     ...(groups === undefined || groupContents === undefined
       ? []
       : [
           groupSnapshotLoop(shared, watched),
-          contentLoop(shared, groupKind, { contents: groupContents, owners: groups }),
+          contentLoop(shared, groupKind, { contents: groupContents, snapshots: groups }),
         ]),
   ];
 }

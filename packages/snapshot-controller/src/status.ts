@@ -31,6 +31,20 @@ export interface AnyStatus {
   readonly volumeGroupSnapshotName?: string;
 }
 
+/** What the controller itself finds wrong, for the status and an event. */
+export interface Problem {
+  /** Reason of the event. */
+  readonly reason: string;
+  readonly message: string;
+  /** `notReady`: `readyToUse` becomes false. `kept`: it stays as it is. */
+  readonly readiness: 'notReady' | 'kept';
+}
+
+/** The status says it already: neither a write nor an event. */
+export function isReported({ status }: { readonly status?: AnyStatus }, { message }: Problem): boolean {
+  return status?.error?.message === message;
+}
+
 /** Another writer reported its readiness since it was read: what was decided on the earlier state is not true any more. */
 export function becameReady(earlier: { readonly status?: AnyStatus }, later: { readonly status?: AnyStatus }): boolean {
   return later.status?.readyToUse === true && earlier.status?.readyToUse !== true;

@@ -15,7 +15,6 @@ import { describe, expect, it } from 'vitest';
 import { anApiServer, type ApiServerSetting, noCache } from '../testing/api-server.ts';
 import { aContent, aSnapshot, aStaticContent, aStaticSnapshot, withoutClass } from '../testing/builders.ts';
 import { singleMark } from './content-mark.ts';
-import { saveError } from './save-error.ts';
 import {
   bindContent,
   deleteObject,
@@ -24,6 +23,7 @@ import {
   readAgain,
   readObject,
   removeFinalizers,
+  saveError,
   saveStatusOf,
   type Writing,
 } from './writes.ts';
@@ -161,9 +161,8 @@ describe('the status', () => {
       change((snapshot) => ({ ...snapshot, status: isReadyByNow }));
       const recorded: unknown[] = [];
       const events = { record: (...event: unknown[]) => void recorded.push(event), flush: async () => undefined };
-      const { signal, resource, ...deps } = writing;
       const problem = { reason: 'Failed', message: 'no', readiness } as const;
-      await end(saveError({ ...deps, events }, { resource, object: known, problem }, signal));
+      await end(saveError(writing, known, { problem, events }));
       expect(requests()).toEqual(refusedOnce);
       expect(stored()?.status).toEqual(isReadyByNow);
       expect(recorded).toEqual([]);
@@ -178,9 +177,8 @@ describe('the status', () => {
       record: (_object: KubeObject, event: unknown) => void recorded.push(event),
       flush: async () => undefined,
     };
-    const { signal, resource, ...deps } = writing;
     const problem = { reason: 'Failed', message: 'no', readiness: 'kept' } as const;
-    await end(saveError({ ...deps, events }, { resource, object: known, problem }, signal));
+    await end(saveError(writing, known, { problem, events }));
     expect(requests()).toEqual(refusedOnce);
     expect(recorded).toEqual([{ type: 'Warning', reason: 'Failed', message: 'no' }]);
   });

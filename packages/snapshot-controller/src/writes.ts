@@ -7,6 +7,7 @@ import {
   type ApiClient,
   changeObject,
   definedOnly,
+  type EventRecorder,
   finalizersWith,
   finalizersWithout,
   ignoreNotFound,
@@ -17,13 +18,13 @@ import {
   type ObjectMeta,
   type Resource,
   retryOnConflict,
+  timestamp,
   writeObject,
   type WrittenCache,
 } from '@csi-sidecars/runtime';
 import { annotationYes, type ContentReference, isDnsSubdomain, mayBindTo } from '@csi-sidecars/volume';
 import { type ContentMark, isMarked } from './content-mark.ts';
-import { createOrGet } from './create-or-get.ts';
-import { type AnyStatus, becameReady, type ContentFacts, mergedStatus } from './status.ts';
+import { type AnyStatus, becameReady, type ContentFacts, isReported, mergedStatus, type Problem } from './status.ts';
 
 export interface Writing<T extends KubeObject> extends Pick<LoopPorts, 'clock' | 'random'> {
   readonly client: ApiClient;
@@ -52,12 +53,6 @@ export function prepareObject<T extends KubeObject & { readonly spec?: object }>
       };
     },
   });
-}
-
-/** The content under its derived name: created, or found. The caller has to check that it belongs to the object. */
-export function createContent<C extends KubeObject>(writing: Writing<C>, content: C): Promise<C> {
-  const { resource, signal } = writing;
-  return createOrGet(writing, { resource, object: content }, signal);
 }
 
 export interface Binding<C extends KubeObject> {
@@ -102,6 +97,33 @@ export function saveStatusOf<T extends KubeObject & { readonly status?: AnyStatu
       return status && { status };
     },
   });
+}
+
+/**
+ * The event is recorded whether or not the write succeeded: a failure to report must not hide what is reported. An object that became
+ * ready since it was read does not have the problem: nothing is written, and the next run looks again.
+ */
+export async function saveError<T extends KubeObject & { readonly status?: AnyStatus }>(
+  writing: Writing<T>,
+  object: T,
+  { problem, events }: { readonly problem: Problem; readonly events: EventRecorder },
+): Promise<void> {
+  const { reason, message, readiness } = problem;
+  const error = { time: timestamp(writing.clock.nowMs()), message };
+  const status = { error, ...(readiness === 'notReady' ? { readyToUse: false } : {}) };
+  let isOvertaken = false;
+  try {
+    await change(writing, {
+      object,
+      subresource: 'status',
+      patch: (known) => {
+        isOvertaken = becameReady(object, known);
+        return isOvertaken || isReported(known, problem) ? undefined : { status };
+      },
+    });
+  } finally {
+    if (!isOvertaken) events.record(object, { type: 'Warning', reason, message });
+  }
 }
 
 /**

@@ -35,8 +35,8 @@ const kinds: readonly Kind[] = [
   {
     what: 'a content',
     queue: singleKind.queueName,
-    contents: singleKind.resource,
-    owners: singleKind.owners,
+    contents: singleKind.contents,
+    owners: singleKind.snapshots,
     mark: annotations.beingDeleted,
     owner: (uid = 'uid-of-snap') => aSnapshot({ uid }),
     content: aContent,
@@ -48,8 +48,8 @@ const kinds: readonly Kind[] = [
   {
     what: 'a content of a group',
     queue: groupKind.queueName,
-    contents: groupKind.resource,
-    owners: groupKind.owners,
+    contents: groupKind.contents,
+    owners: groupKind.snapshots,
     mark: annotations.groupBeingDeleted,
     owner: (uid = 'uid-of-group') => aGroup({ uid }),
     content: aGroupContent,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The loops of VolumeSnapshotContents and of VolumeGroupSnapshotContents: they report what is no valid content, add the finalizer to one that
- * is bound, and look after one that is deleted when its snapshot or group, its *owner*, is gone. Rows C, K and L of the page.
+ * is bound, and look after one that is deleted when its snapshot or group is gone. Rows C, K and L of the page.
  *
- * Not here: binding, status and deletion with the owner, which are work of the owner's loop (`snapshot/`, `group-snapshot/`).
+ * Not here: binding, status and deletion with the snapshot, which are work of the loops in `snapshot/` and `group-snapshot/`.
  */
 import {
   type Caches,
@@ -12,22 +12,22 @@ import {
   type LoopSpec,
   type InformerOptions,
   keyOf,
-  type KubeObject,
   type Loop,
   type LoopTypes,
   type ObjectKey,
   toObjectKey,
 } from '@csi-sidecars/runtime';
 import { isBoundTo } from '@csi-sidecars/volume';
+import type { AnyContent, AnySnapshot } from '../binding/kind.ts';
 import { type Conclusion, recordEvents } from '../conclusions.ts';
 import type { SnapshotControllerSettings } from '../settings.ts';
 import { lookAfter, type Observed } from './flow.ts';
-import type { AnyContent, ContentKind } from './kinds.ts';
+import type { ContentKind } from './kinds.ts';
 
-interface ContentLoop<C extends AnyContent, O extends KubeObject> extends LoopTypes {
+interface ContentLoop<C extends AnyContent, S extends AnySnapshot> extends LoopTypes {
   /** The name of the content. */
   readonly key: ObjectKey;
-  readonly watched: { readonly contents: C; readonly owners: O };
+  readonly watched: { readonly contents: C; readonly snapshots: S };
   readonly observed: Observed<C>;
   readonly conclusion: Conclusion;
 }
@@ -37,26 +37,26 @@ export interface ContentContext {
   readonly events: EventRecorder;
 }
 
-export interface ContentWatches<C extends AnyContent, O extends KubeObject> {
+export interface ContentWatches<C extends AnyContent, S extends AnySnapshot> {
   readonly contents: InformerOptions<C>;
-  readonly owners: InformerOptions<O>;
+  readonly snapshots: InformerOptions<S>;
 }
 
-export function contentLoop<C extends AnyContent, O extends KubeObject>(
+export function contentLoop<C extends AnyContent, S extends AnySnapshot>(
   { settings, events }: ContentContext,
-  kind: ContentKind<C, O>,
-  watches: ContentWatches<C, O>,
+  kind: ContentKind<C, S>,
+  watches: ContentWatches<C, S>,
 ): Loop {
-  return defineLoop<ContentLoop<C, O>>({
+  return defineLoop<ContentLoop<C, S>>({
     name: kind.queueName,
     settings,
     // The compiler does not see that a content is an object of the API as long as its kind is open.
-    watches: watches as unknown as LoopSpec<ContentLoop<C, O>>['watches'],
+    watches: watches as unknown as LoopSpec<ContentLoop<C, S>>['watches'],
     subject: { watch: 'contents', keyOf: (content) => keyOf(content) },
     wakes: {
       contents: ({ current }) => current && keyOf(current),
-      // A content that is being deleted waits for the loop of its owner, unless that is gone.
-      owners: ({ previous, current }, { contents }) => {
+      // A content that is being deleted waits for the loop of its snapshot, unless that is gone.
+      snapshots: ({ previous, current }, { contents }) => {
         if (previous === undefined || current !== undefined) return undefined;
         const key = toObjectKey(undefined, kind.contentNameFor(previous));
         return contents.get(key)?.metadata?.deletionTimestamp === undefined ? undefined : key;
@@ -69,13 +69,13 @@ export function contentLoop<C extends AnyContent, O extends KubeObject>(
   });
 }
 
-function observe<C extends AnyContent, O extends KubeObject>(
-  { referenceOf }: ContentKind<C, O>,
-  { contents, owners }: Caches<ContentLoop<C, O>>,
+function observe<C extends AnyContent, S extends AnySnapshot>(
+  { referenceOf }: ContentKind<C, S>,
+  { contents, snapshots }: Caches<ContentLoop<C, S>>,
   key: ObjectKey,
 ): Observed<C> {
   const content = contents.get(key);
   const reference = content && referenceOf(content);
-  const owner = owners.get(toObjectKey(reference?.namespace, reference?.name ?? ''));
-  return { content, isOwned: owner !== undefined && isBoundTo(reference, owner) };
+  const snapshot = snapshots.get(toObjectKey(reference?.namespace, reference?.name ?? ''));
+  return { content, hasSnapshot: snapshot !== undefined && isBoundTo(reference, snapshot) };
 }

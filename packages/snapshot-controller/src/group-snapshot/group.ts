@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What a VolumeGroupSnapshot says about itself. */
-import { type KubeObject, type ObjectKey, toObjectKey } from '@csi-sidecars/runtime';
 import { groupContentNameOf, type VolumeGroupSnapshot } from '@csi-sidecars/volume';
-
-export function groupKey({ metadata }: KubeObject): ObjectKey {
-  return toObjectKey(metadata?.namespace, metadata?.name ?? '');
-}
 
 export function isReady({ status }: VolumeGroupSnapshot): boolean {
   return status?.readyToUse === true && (status.boundVolumeGroupSnapshotContentName ?? '') !== '';
@@ -26,9 +21,4 @@ export function contentNameFor(group: VolumeGroupSnapshot): string {
   const bound = group.status?.boundVolumeGroupSnapshotContentName ?? '';
   const keeps = isReady(group) || group.metadata?.deletionTimestamp !== undefined;
   return bound !== '' && keeps ? bound : expectedContentName(group);
-}
-
-/** The group had been cut, or had lost its content: another content would be another snapshot, of today's data. */
-export function wasCut({ status }: VolumeGroupSnapshot, missingMessage: string): boolean {
-  return status?.creationTime !== undefined || status?.readyToUse === true || status?.error?.message === missingMessage;
 }

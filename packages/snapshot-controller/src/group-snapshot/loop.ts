@@ -4,6 +4,7 @@ import {
   type Caches,
   type Change,
   defineLoop,
+  keyOf,
   type Loop,
   type LoopTypes,
   type ObjectKey,
@@ -11,17 +12,16 @@ import {
   type PersistentVolumeClaim,
   toObjectKey,
 } from '@csi-sidecars/runtime';
-import { type Conclusion, recordEvents } from '../conclusions.ts';
+import { type Conclusion } from '../conclusions.ts';
+import { reportRun } from '../binding/report-status.ts';
 import { groupMark } from '../content-mark.ts';
 import { groupOwnerOf } from '../membership.ts';
+import { groupOperations } from '../operations.ts';
 import { isErrorOnly, ofClass, referringTo, type Woken } from '../wakes.ts';
 import type { Watched } from '../watched.ts';
 import { handle } from './flow.ts';
-import { contentNameFor, groupKey } from './group.ts';
-import { observe, type Observed } from './observe.ts';
-import { reportStatus } from './report-status.ts';
-import type { GroupWatched } from './observe.ts';
-import type { GroupContext } from './observe.ts';
+import { groupKind } from './kind.ts';
+import { type GroupContext, type GroupWatched, observe, type Observed } from './observe.ts';
 
 interface GroupLoop extends LoopTypes {
   readonly key: ObjectKey;
@@ -30,8 +30,9 @@ interface GroupLoop extends LoopTypes {
   readonly conclusion: Conclusion;
 }
 
-export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop {
-  const { settings, events, operations } = context;
+export function groupSnapshotLoop(shared: Omit<GroupContext, 'kind'>, watched: Watched): Loop {
+  const context = { ...shared, kind: groupKind };
+  const { settings, operations } = context;
   const { groups, groupContents, groupClasses: classes, snapshots, contents, claims, volumes, nodes } = watched;
   return defineLoop<GroupLoop>({
     name: 'snapshot-controller-group-snapshot',
@@ -39,11 +40,11 @@ export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop
     watches: { groups, groupContents, classes, snapshots, contents, claims, volumes, nodes },
     subject: {
       watch: 'groups',
-      keyOf: groupKey,
-      forget: (_key, { metadata }) => operations.gone('group', metadata?.uid ?? ''),
+      keyOf: (group) => keyOf(group),
+      forget: (_key, { metadata }) => operations.gone(groupOperations, metadata?.uid ?? ''),
     },
     wakes: {
-      groups: (change) => (change.current === undefined || isErrorOnly(change) ? undefined : groupKey(change.current)),
+      groups: (change) => (change.current === undefined || isErrorOnly(change) ? undefined : keyOf(change.current)),
       groupContents: (change) =>
         referringTo(change, { referenceOf: ({ spec }) => spec?.volumeGroupSnapshotRef, mark: groupMark }),
       classes: (change, caches) => ofClass(change, caches.groups),
@@ -53,24 +54,9 @@ export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop
     observe,
     context,
     flow: handle,
-    onConclude: ({ key, caches, observed, conclusion }) => {
-      const { group, content } = newest(observed, caches, key);
-      if (group !== undefined && group.metadata?.deletionTimestamp === undefined) reportStatus(context, group, content);
-      recordEvents(events, group, conclusion);
-    },
+    onConclude: ({ caches, observed: { group, content }, conclusion }) =>
+      reportRun(context, caches, { snapshot: group, content, conclusion }),
   });
-}
-
-/** What the run was about, with its own writes. */
-function newest(
-  seen: Observed,
-  { groups, groupContents }: Caches<GroupLoop>,
-  key: ObjectKey,
-): Pick<Observed, 'group' | 'content'> {
-  const { group } = seen;
-  const now = groups.get(key);
-  if (group === undefined || now?.metadata?.uid !== group.metadata?.uid) return seen;
-  return { group: now, content: groupContents.get(toObjectKey(undefined, contentNameFor(now ?? group))) };
 }
 
 /**
@@ -85,7 +71,7 @@ function wokenByClaim(
   if (claim === undefined || isInInitialList || previous?.status?.phase === current?.status?.phase) return undefined;
   const namespace = claim.metadata?.namespace ?? '';
   const mayHelp = current === undefined || isBound(current);
-  const waiting = mayHelp ? groups.byIndex('waiting', namespace).map(groupKey) : [];
+  const waiting = mayHelp ? groups.byIndex('waiting', namespace).map((group) => keyOf(group)) : [];
   const { kind, name } = claim.spec?.dataSource ?? {};
   const restored =
     kind === 'VolumeSnapshot' && name !== undefined ? snapshots.get(toObjectKey(namespace, name)) : undefined;
@@ -102,7 +88,7 @@ function wokenByVolume(
   if (namespace === undefined || isInInitialList || previous?.spec?.claimRef?.uid === uid) return undefined;
   const claim = claims.get(toObjectKey(namespace, name));
   if (claim === undefined || !isBound(claim)) return undefined;
-  return groups.byIndex('waiting', namespace).map(groupKey);
+  return groups.byIndex('waiting', namespace).map((group) => keyOf(group));
 }
 
 function isBound({ status }: PersistentVolumeClaim): boolean {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Texts that users see, as upstream's. */
 import type { RecordedEvent } from '@csi-sidecars/runtime';
-import type { Problem } from '../save-error.ts';
+import type { Problem } from '../status.ts';
 
 const notReady = (reason: string, message: string): Problem => ({ reason, message, readiness: 'notReady' });
 const kept = (reason: string, message: string): Problem => ({ reason, message, readiness: 'kept' });
@@ -17,8 +17,8 @@ export const classFailed = (cause: string): Problem =>
 export const defaultClassFailed = (cause: string): Problem =>
   kept('SetDefaultGroupSnapshotClassFailed', `Failed to set default group snapshot class with error ${cause}`);
 
-export const contentMissingMessage = 'VolumeGroupSnapshotContent is missing';
-export const contentMissing: Problem = notReady('GroupSnapshotContentMissing', contentMissingMessage);
+export const noContentName = (key: string): string => `empty VolumeGroupSnapshotContentName for group snapshot ${key}`;
+export const contentMissing: Problem = notReady('GroupSnapshotContentMissing', 'VolumeGroupSnapshotContent is missing');
 export const contentNotStatic: Problem = notReady(
   'GroupSnapshotContentMismatch',
   'VolumeGroupSnapshotContent is dynamically provisioned while expecting a pre-provisioned one',

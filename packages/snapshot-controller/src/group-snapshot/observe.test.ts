@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The state with which a run of the group loop begins, from caches that the test fills. */
-import type { KubeObject } from '@csi-sidecars/runtime';
+import { keyOf, type KubeObject } from '@csi-sidecars/runtime';
 import { memberNamesOf, type VolumeGroupSnapshot, type VolumeSnapshot } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import {
@@ -16,12 +16,11 @@ import {
 import { cachesOf } from '../../testing/caches-of.ts';
 import { staticGroupContent } from '../../testing/group-states.ts';
 import { owner } from '../../testing/snapshot-states.ts';
-import { groupKey } from './group.ts';
 import { observe, type Observed } from './observe.ts';
 
 function observed(group: VolumeGroupSnapshot, ...objects: readonly KubeObject[]): Observed {
   const { groupClasses: classes, ...caches } = cachesOf(someSettings(), [group, ...objects]);
-  return observe({ ...caches, classes } as unknown as Parameters<typeof observe>[0], groupKey(group));
+  return observe({ ...caches, classes } as unknown as Parameters<typeof observe>[0], keyOf(group));
 }
 
 const nothingElse = {

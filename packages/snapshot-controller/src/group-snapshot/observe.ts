@@ -2,6 +2,7 @@
 /** From the caches to what a run begins with. */
 import {
   type Caches,
+  keyOf,
   type LoopTypes,
   type Node,
   type ObjectKey,
@@ -18,16 +19,19 @@ import {
   type VolumeSnapshot,
   type VolumeSnapshotContent,
 } from '@csi-sidecars/volume';
+import type { Binding, Kind } from '../binding/kind.ts';
 import { groupOwnerOf } from '../membership.ts';
 import { isBeingRestored } from '../restores.ts';
 import { handleKey } from '../watched.ts';
-import { contentNameFor, groupKey, isStatic } from './group.ts';
+import { contentNameFor, isStatic } from './group.ts';
+import type { GroupTypes } from './kind.ts';
 import { cutSnapshots, isComplete, type Member, namesOf } from './members.ts';
 import type { Operations } from '../operations.ts';
 import type { SnapshotControllerSettings } from '../settings.ts';
 
 /** The same for every group of the process. */
 export interface GroupContext {
+  readonly kind: Kind<GroupTypes>;
   readonly settings: SnapshotControllerSettings;
   readonly events: EventRecorder;
   readonly operations: Operations;
@@ -64,11 +68,7 @@ export interface Observed {
 }
 
 /** A run about a group that is there. */
-export interface Present extends Observed {
-  readonly group: VolumeGroupSnapshot;
-  /** The group was read or written in this run: it is there, and its finalizer keeps it. */
-  readonly isConfirmed: boolean;
-}
+export type Present = Omit<Observed, 'group'> & Binding<GroupTypes>;
 
 export function observe(caches: GroupCaches, key: ObjectKey): Observed {
   const group = caches.groups.get(key);
@@ -102,7 +102,7 @@ export function membersBeingRestored(
   { claims }: Pick<GroupCaches, 'claims'>,
   members: readonly VolumeSnapshot[],
 ): readonly ObjectKey[] {
-  return members.map(groupKey).filter((member) => isBeingRestored(claims, member));
+  return members.map((member) => keyOf(member)).filter((member) => isBeingRestored(claims, member));
 }
 
 function incompleteMembers(

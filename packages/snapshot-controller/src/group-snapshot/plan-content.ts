@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The content of a dynamic group, from its class and the volumes that it selects. Pure. */
-import type { Node, PersistentVolume, RecordedEvent } from '@csi-sidecars/runtime';
+import { keyOf, type Node, type PersistentVolume, type RecordedEvent } from '@csi-sidecars/runtime';
 import {
   classSecretOf,
   groupContentNameOf,
@@ -15,19 +15,13 @@ import {
   type VolumeGroupSnapshotClass,
   type VolumeGroupSnapshotContent,
 } from '@csi-sidecars/volume';
-import { type ClassKind, defaultClassOf } from '../class-resolution.ts';
+import { defaultClassOf } from '../class-resolution.ts';
 import { hasAffinity, managingNode } from '../managed-by.ts';
 import { selectorLabel } from '../selector.ts';
 import { type Source, sourceVolume } from '../source-volume.ts';
 import { updateError } from '../update-error.ts';
-import { groupKey } from './group.ts';
+import { groupKind } from './kind.ts';
 import * as messages from './messages.ts';
-
-export const classKind: ClassKind = {
-  resource: 'volumegroupsnapshotclass.groupsnapshot.storage.k8s.io',
-  defaultMark: snapshotAnnotations.isDefaultGroupClass,
-  noDefault: 'cannot find default group snapshot class',
-};
 
 /** The volumes of the claims that were selected, in their order. */
 export function groupVolumes(
@@ -54,8 +48,8 @@ export function defaultClassFor(
   if (volumes.kind === 'error') return volumes;
   const driver = volumes.value[0]?.spec?.csi?.driver;
   return driver === undefined
-    ? refuse(`snapshotting non-CSI volumes is not supported, group snapshot:${groupKey(group)}`)
-    : defaultClassOf(classes, driver, classKind);
+    ? refuse(`snapshotting non-CSI volumes is not supported, group snapshot:${keyOf(group)}`)
+    : defaultClassOf(classes, driver, groupKind.classes);
 }
 
 export type Plan =
@@ -129,7 +123,7 @@ export function planContent({ groupClass, sources, nodes }: GroupInputs, group: 
 type Handles = { readonly kind: 'handles'; readonly handles: readonly string[] } | Extract<Plan, { kind: 'refused' }>;
 
 function handlesOf(volumes: readonly PersistentVolume[], driver: string, group: VolumeGroupSnapshot): Handles {
-  const key = groupKey(group);
+  const key = keyOf(group);
   const handles: string[] = [];
   for (const { metadata, spec } of volumes) {
     const volume = metadata?.name ?? '';

@@ -217,6 +217,15 @@ describe('ready groups', () => {
     await it.stop();
   });
 
+  it('[snapshot-controller#149] given a static content that was made again without a UID, then the ready group is reported as not bound correctly, and bound to it at once', async () => {
+    const { uid: _, ...free } = reference;
+    const it = await start(readyGroup, aStaticGroupContent({ spec: { volumeGroupSnapshotRef: free } }));
+    expect(it.events[0]).toContain('VolumeGroupSnapshotContent is not bound to the VolumeGroupSnapshot correctly');
+    await it.clock.advance(1_000);
+    expect(it.groupContent('content')?.spec?.volumeGroupSnapshotRef).toEqual(reference);
+    await it.stop();
+  });
+
   it('[P31] given a class that is gone, then the error appears once, and the group stays ready', async () => {
     const it = await aController({
       seed: [],

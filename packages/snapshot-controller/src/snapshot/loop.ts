@@ -4,6 +4,7 @@ import {
   type Caches,
   type Change,
   defineLoop,
+  keyOf,
   type Loop,
   type LoopTypes,
   type ObjectKey,
@@ -12,16 +13,16 @@ import {
   toObjectKey,
 } from '@csi-sidecars/runtime';
 import type { VolumeGroupSnapshotContent, VolumeSnapshot } from '@csi-sidecars/volume';
-import { type Conclusion, recordEvents } from '../conclusions.ts';
+import { type Conclusion } from '../conclusions.ts';
+import { reportRun } from '../binding/report-status.ts';
 import { singleMark } from '../content-mark.ts';
+import { singleOperations } from '../operations.ts';
 import { isErrorOnly, ofClass, referringTo, type Woken } from '../wakes.ts';
 import { handleKey, type Watched } from '../watched.ts';
 import { handle } from './flow.ts';
-import { observe, type Observed } from './observe.ts';
-import { reportStatus } from './report-status.ts';
-import { contentNameFor, isDeleting, isProtected, isReady, snapshotKey, sourceClaimKey } from './snapshot.ts';
-import type { SnapshotWatched } from './observe.ts';
-import type { SnapshotContext } from './observe.ts';
+import { snapshotKind } from './kind.ts';
+import { observe, type Observed, type SnapshotContext, type SnapshotWatched } from './observe.ts';
+import { isDeleting, isProtected, isReady, sourceClaimKey } from './snapshot.ts';
 
 interface SnapshotLoop extends LoopTypes {
   readonly key: ObjectKey;
@@ -30,8 +31,9 @@ interface SnapshotLoop extends LoopTypes {
   readonly conclusion: Conclusion;
 }
 
-export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
-  const { settings, events, operations } = context;
+export function snapshotLoop(shared: Omit<SnapshotContext, 'kind'>, watched: Watched): Loop {
+  const context = { ...shared, kind: snapshotKind };
+  const { settings, operations } = context;
   return defineLoop<SnapshotLoop>({
     name: 'snapshot-controller-snapshot',
     settings,
@@ -47,9 +49,9 @@ export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
     },
     subject: {
       watch: 'snapshots',
-      keyOf: snapshotKey,
+      keyOf: (snapshot) => keyOf(snapshot),
       forget: (_key, { metadata }) => {
-        operations.gone('single', metadata?.uid ?? '');
+        operations.gone(singleOperations, metadata?.uid ?? '');
         context.releases.forget(metadata?.uid ?? '');
       },
     },
@@ -65,40 +67,28 @@ export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
       volumes: wokenByVolume,
       groups: ({ previous, current }, { snapshots }) =>
         previous === undefined || current === undefined
-          ? snapshots.byIndex('group', snapshotKey(current ?? previous ?? {})).map(snapshotKey)
+          ? snapshots.byIndex('group', keyOf(current ?? previous ?? {})).map((snapshot) => keyOf(snapshot))
           : undefined,
       groupContents: wokenByGroupContent,
     },
     observe: (caches, key) => observe(context, caches, key),
     context,
     flow: (observed) => handle(observed, settings),
-    onConclude: ({ key, caches, observed, conclusion }) => {
-      const { snapshot, content } = newest(observed, caches, key);
-      if (snapshot !== undefined && !isDeleting(snapshot)) reportStatus(context, snapshot, content);
-      recordEvents(events, snapshot, conclusion);
-    },
+    onConclude: ({ caches, observed: { snapshot, content }, conclusion }) =>
+      reportRun(context, caches, { snapshot, content, conclusion }),
   });
-}
-
-/** What the run was about, with its own writes. */
-function newest(
-  seen: Observed,
-  { snapshots, contents }: Caches<SnapshotLoop>,
-  key: ObjectKey,
-): Pick<Observed, 'snapshot' | 'content'> {
-  const { snapshot } = seen;
-  const now = snapshots.get(key);
-  if (snapshot === undefined || now?.metadata?.uid !== snapshot.metadata?.uid) return seen;
-  return { snapshot: now, content: contents.get(toObjectKey(undefined, contentNameFor(now ?? snapshot))) };
 }
 
 /** Itself. When it is gone: the ready snapshots of its claim, which release the claim now if it was the last one in their way. */
 function wokenBySnapshot(change: Change<VolumeSnapshot>, { snapshots, claims }: Caches<SnapshotLoop>): Woken {
   const { previous, current } = change;
-  if (current !== undefined) return isErrorOnly(change) ? undefined : snapshotKey(current);
+  if (current !== undefined) return isErrorOnly(change) ? undefined : keyOf(current);
   const claim = previous && sourceClaimKey(previous);
   if (claim === undefined || !isProtected(claims.get(claim))) return undefined;
-  return snapshots.byIndex('claim', claim).filter(isReady).map(snapshotKey);
+  return snapshots
+    .byIndex('claim', claim)
+    .filter(isReady)
+    .map((snapshot) => keyOf(snapshot));
 }
 
 /** Snapshots of a claim that may be taken now, and snapshots that wait for the claim to be filled from them. */
@@ -108,7 +98,7 @@ function wokenByClaim(
 ): Woken {
   const claim = current ?? previous;
   if (claim === undefined || isInInitialList || previous?.status?.phase === current?.status?.phase) return undefined;
-  const key = snapshotKey(claim);
+  const key = keyOf(claim);
   const sources = snapshots.byIndex('claim', key).filter(({ status }) => status?.readyToUse !== true);
   const { kind, name } = claim.spec?.dataSource ?? {};
   const restored =
@@ -116,7 +106,7 @@ function wokenByClaim(
       ? snapshots.get(toObjectKey(claim.metadata?.namespace, name))
       : undefined;
   const waiting = restored !== undefined && isDeleting(restored) ? [restored] : [];
-  return [...sources, ...waiting].map(snapshotKey);
+  return [...sources, ...waiting].map((snapshot) => keyOf(snapshot));
 }
 
 /** Snapshots of the claim of a PersistentVolume that appears, or that is bound to another claim than before. */
@@ -129,7 +119,7 @@ function wokenByVolume(
   return snapshots
     .byIndex('claim', toObjectKey(namespace, name))
     .filter(({ status }) => status?.readyToUse !== true)
-    .map(snapshotKey);
+    .map((snapshot) => keyOf(snapshot));
 }
 
 /** Snapshots whose contents are parts of a group that is known from now on. */

@@ -2,7 +2,7 @@
 /** Texts that users see, as upstream's. */
 import type { RecordedEvent } from '@csi-sidecars/runtime';
 import { managedByLabel } from '@csi-sidecars/volume';
-import type { Problem } from '../save-error.ts';
+import type { Problem } from '../status.ts';
 
 const notReady = (reason: string, message: string): Problem => ({ reason, message, readiness: 'notReady' });
 const kept = (reason: string, message: string): Problem => ({ reason, message, readiness: 'kept' });
@@ -18,8 +18,8 @@ export const classFailed = (cause: string): Problem =>
 export const defaultClassFailed = (cause: string): Problem =>
   kept('SetDefaultSnapshotClassFailed', `Failed to set default snapshot class with error ${cause}`);
 
-export const contentMissingMessage = 'VolumeSnapshotContent is missing';
-export const contentMissing: Problem = notReady('SnapshotContentMissing', contentMissingMessage);
+export const noContentName = (key: string): string => `empty VolumeSnapshotContentName for snapshot ${key}`;
+export const contentMissing: Problem = notReady('SnapshotContentMissing', 'VolumeSnapshotContent is missing');
 export const contentNotStatic: Problem = notReady(
   'SnapshotContentMismatch',
   'VolumeSnapshotContent is dynamically provisioned while expecting a pre-provisioned one',

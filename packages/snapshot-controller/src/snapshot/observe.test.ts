@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The state with which a run of the snapshot loop begins, from caches that the test fills. */
-import type { KubeObject } from '@csi-sidecars/runtime';
+import { keyOf, type KubeObject } from '@csi-sidecars/runtime';
 import { snapshotFinalizers as finalizers, type VolumeSnapshot } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import {
@@ -21,9 +21,7 @@ import { cachesOf } from '../../testing/caches-of.ts';
 import { owner } from '../../testing/snapshot-states.ts';
 import type { SnapshotControllerSettings } from '../settings.ts';
 import { createClaimReleases } from './claim-releases.ts';
-import { createClaimTurns } from './claim-turns.ts';
 import { observe, type Observed } from './observe.ts';
-import { snapshotKey } from './snapshot.ts';
 
 interface Given {
   readonly snapshot?: VolumeSnapshot;
@@ -36,14 +34,7 @@ interface Given {
 function observed({ snapshot = aSnapshot(), objects = [], releases, ...given }: Given): Observed {
   const settings = someSettings(given.settings);
   const caches = cachesOf(settings, [snapshot, ...objects]) as unknown as Parameters<typeof observe>[1];
-  const context = {
-    settings,
-    events: { record: () => undefined, flush: () => Promise.resolve() },
-    operations: { start: () => undefined, succeed: () => false, gone: () => undefined },
-    releases: releases ?? createClaimReleases(),
-    claimTurns: createClaimTurns(),
-  };
-  return observe(context, caches, snapshotKey(snapshot));
+  return observe({ settings, releases: releases ?? createClaimReleases() }, caches, keyOf(snapshot));
 }
 
 const nothingElse = {
@@ -150,7 +141,7 @@ describe('the claim', () => {
 
   it('given another run releases it, then that is observed until the release ends', async () => {
     const releases = createClaimReleases();
-    const key = snapshotKey(aClaim());
+    const key = keyOf(aClaim());
     const end = Promise.withResolvers<void>();
     const release = releases.during(key, () => end.promise);
     expect(observed({ releases }).isClaimBeingReleased).toBe(true);

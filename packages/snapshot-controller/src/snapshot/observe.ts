@@ -3,6 +3,7 @@
 import {
   type Caches,
   finalizersWithout,
+  keyOf,
   type LoopTypes,
   type ObjectKey,
   type PersistentVolume,
@@ -21,11 +22,13 @@ import {
   type VolumeSnapshotContent,
   type VolumeGroupSnapshotContent,
 } from '@csi-sidecars/volume';
+import type { Binding, Kind } from '../binding/kind.ts';
 import { managingNode } from '../managed-by.ts';
 import { groupNameOf, groupOwnerOf } from '../membership.ts';
 import { isBeingRestored } from '../restores.ts';
 import { handleKey } from '../watched.ts';
-import { contentNameFor, isDeleting, snapshotKey, sourceClaimKey } from './snapshot.ts';
+import { contentNameFor, isDeleting, sourceClaimKey } from './snapshot.ts';
+import type { SnapshotTypes } from './kind.ts';
 import type { ClaimReleases } from './claim-releases.ts';
 import type { Operations } from '../operations.ts';
 import type { SnapshotControllerSettings } from '../settings.ts';
@@ -33,6 +36,7 @@ import type { ClaimTurns } from './claim-turns.ts';
 
 /** The same for every snapshot of the process. */
 export interface SnapshotContext {
+  readonly kind: Kind<SnapshotTypes>;
   readonly settings: SnapshotControllerSettings;
   readonly events: EventRecorder;
   readonly operations: Operations;
@@ -80,17 +84,16 @@ export interface Observed extends LookedAtClaim {
   readonly group: VolumeGroupSnapshot | 'none' | 'gone' | 'unknown';
 }
 
-export type FlowSettings = Pick<SnapshotControllerSettings, 'recordVolumeMode' | 'groups'>;
+export type FlowSettings = Pick<SnapshotControllerSettings, 'recordVolumeMode' | 'groups' | 'distributed'>;
 
 /** A run about a snapshot that is there. */
-export interface Present extends Observed {
-  readonly snapshot: VolumeSnapshot;
-  readonly settings: FlowSettings;
-  /** The snapshot was read or written in this run: it is there, and its finalizers keep it. */
-  readonly isConfirmed: boolean;
-}
+export type Present = Omit<Observed, 'snapshot'> & Binding<SnapshotTypes> & { readonly settings: FlowSettings };
 
-export function observe({ settings, releases }: SnapshotContext, caches: SnapshotCaches, key: ObjectKey): Observed {
+export function observe(
+  { settings, releases }: Pick<SnapshotContext, 'settings' | 'releases'>,
+  caches: SnapshotCaches,
+  key: ObjectKey,
+): Observed {
   const snapshot = caches.snapshots.get(key);
   if (snapshot === undefined) return nothing;
   const ofClaim = observeClaim({ releases }, caches, snapshot);
@@ -166,10 +169,8 @@ function unreadyOthers(
   claim: ObjectKey,
   self: VolumeSnapshot,
 ): readonly VolumeSnapshot[] {
-  const own = snapshotKey(self);
-  return snapshots
-    .byIndex('claim', claim)
-    .filter((other) => snapshotKey(other) !== own && other.status?.readyToUse !== true);
+  const own = keyOf(self);
+  return snapshots.byIndex('claim', claim).filter((other) => keyOf(other) !== own && other.status?.readyToUse !== true);
 }
 
 function isHeld(snapshot: VolumeSnapshot): boolean {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The content of a dynamic snapshot, from its class and its volume. Pure. */
-import type { PersistentVolume } from '@csi-sidecars/runtime';
+/** The class and the content of a dynamic snapshot, from its volume. Pure. */
+import { keyOf, type PersistentVolume } from '@csi-sidecars/runtime';
 import {
   classSecretOf,
   contentNameOf,
@@ -15,13 +15,29 @@ import {
   type VolumeSnapshotClass,
   type VolumeSnapshotContent,
 } from '@csi-sidecars/volume';
-import { classNamed, missingClass } from '../class-resolution.ts';
+import { classNamed, defaultClassOf, missingClass } from '../class-resolution.ts';
 import type { SnapshotControllerSettings } from '../settings.ts';
 import { missingClaim, sourceVolume } from '../source-volume.ts';
-import { classKind } from './default-class.ts';
+import { snapshotKind } from './kind.ts';
 import * as messages from './messages.ts';
-import { snapshotKey } from './snapshot.ts';
 import type { Observed } from './observe.ts';
+
+/** The default class of the driver whose volume the claim has. */
+export function defaultClassFor(
+  { classes, claim, volume: found }: Pick<Observed, 'classes' | 'claim' | 'volume'>,
+  snapshot: VolumeSnapshot,
+): Result<VolumeSnapshotClass> {
+  const claimName = snapshot.spec?.source?.persistentVolumeClaimName;
+  if (claimName === undefined) return refuse('the snapshot source PVC name is not specified');
+  const key = keyOf(snapshot);
+  if (claimName === '') return refuse(`the PVC name is not specified in snapshot ${key}`);
+  if (claim === undefined) return refuse(missingClaim(claimName));
+  const volume = sourceVolume({ claim, volume: found }, 'snapshot');
+  if (volume.kind === 'error') return volume;
+  const driver = volume.value.spec?.csi?.driver;
+  if (driver === undefined) return refuse(`snapshotting non-CSI volumes is not supported, snapshot:${key}`);
+  return defaultClassOf(classes, driver, snapshotKind.classes);
+}
 
 type Sources = Pick<Observed, 'classes' | 'claim' | 'volume' | 'node'>;
 type ContentSettings = Pick<SnapshotControllerSettings, 'recordVolumeMode'>;
@@ -41,7 +57,7 @@ export function planContent(
   const { driver = '', deletionPolicy } = snapshotClass;
   if (driver !== csi.driver) {
     const drivers = { volumeDriver: csi.driver, classDriver: driver };
-    return refuse(messages.driverMismatch(drivers, snapshotKey(snapshot), volumeName));
+    return refuse(messages.driverMismatch(drivers, keyOf(snapshot), volumeName));
   }
   return ok({
     apiVersion: 'snapshot.storage.k8s.io/v1',
@@ -83,7 +99,7 @@ function inputsOf({ classes, claim, volume: found }: Sources, snapshot: VolumeSn
   const className = snapshot.spec?.volumeSnapshotClassName;
   if (className === undefined) return refuse(`failed to take snapshot ${name} without a snapshot class`);
   const snapshotClass = classNamed(classes, className);
-  if (snapshotClass === undefined) return refuse(missingClass(classKind, className));
+  if (snapshotClass === undefined) return refuse(missingClass(snapshotKind.classes, className));
   if (claim === undefined) return refuse(missingClaim(snapshot.spec?.source?.persistentVolumeClaimName ?? ''));
   const volume = sourceVolume({ claim, volume: found }, 'snapshot');
   if (volume.kind === 'error') return volume;

@@ -5,7 +5,7 @@
  * The order is what protects the data: the content is marked before it is deleted, since csi-snapshotter deletes nothing that is not
  * marked; it is deleted before the snapshot may go; the claim is released before, since nothing would look at it afterwards.
  */
-import { done, ending, finalizersWithout, type Flow, orEnd, perform, retry } from '@csi-sidecars/runtime';
+import { done, ending, finalizersWithout, type Flow, keyOf, orEnd, perform, retry } from '@csi-sidecars/runtime';
 import {
   isBoundTo,
   mayBindTo,
@@ -13,35 +13,34 @@ import {
   type VolumeSnapshot,
   type VolumeSnapshotContent,
 } from '@csi-sidecars/volume';
+import * as binding from '../binding/flow.ts';
+import { removeFinalizers } from '../binding/steps.ts';
 import { conclude, type Conclusion } from '../conclusions.ts';
 import { isMarked, singleMark } from '../content-mark.ts';
 import { groupNameOf, groupOwnerOf } from '../membership.ts';
 import { isProtectedByProvisioner } from '../restores.ts';
-import { driverOf } from './default-class.ts';
+import type { SnapshotTypes } from './kind.ts';
 import type { Present } from './observe.ts';
 import * as messages from './messages.ts';
-import { contentNameFor, isDeleting, isProtected, originOf, snapshotKey, sourceClaimKey } from './snapshot.ts';
+import { contentNameFor, isProtected, originOf, sourceClaimKey } from './snapshot.ts';
 import * as step from './steps.ts';
 
 export function* remove(run: Present): Flow<Conclusion> {
   const { snapshot } = run;
   const { asSource, bound, inGroup } = snapshotFinalizers;
-  yield* perform('D1', step.begin, snapshot, { operations: ['DeleteSnapshot'], driver: driverOf(run, snapshot) });
+  yield* binding.beginDeletion(run);
   if (finalizersWithout(snapshot, asSource, bound, inGroup) === undefined) return conclude('D2', done);
-  const known = mayHaveUnseenContent(run)
-    ? yield* orEnd(perform('D3', step.askContent, contentNameFor(snapshot)), (failure) =>
-        conclude('D3', retry(failure)),
-      )
-    : run.content;
-  const found = known !== undefined && step.isContentOf(snapshot, known) ? known : undefined;
+  const found = yield* binding.contentToDelete(run, mayHaveUnseenContent(run));
   if (found !== undefined) yield* waitForRestores(run, found);
   yield* waitForGroup(run);
-  const content = found && (yield* removeContent(snapshot, found));
+  const content = found && (yield* binding.removeContent(run, found));
   const deletesContent = content?.spec?.deletionPolicy === 'Delete';
   yield* releaseClaim(snapshot);
   const finalizers = [asSource, inGroup, ...(deletesContent ? [] : [bound])];
   if (finalizersWithout(snapshot, ...finalizers) === undefined) return conclude('D10', done);
-  yield* orEnd(perform('D9', step.removeFinalizers, snapshot, finalizers), (failure) => conclude('D9', retry(failure)));
+  yield* orEnd(perform('D9', removeFinalizers<SnapshotTypes>, snapshot, finalizers), (failure) =>
+    conclude('D9', retry(failure)),
+  );
   return conclude('D10', done);
 }
 
@@ -92,24 +91,8 @@ function* waitForGroup({ snapshot, group }: Present): Flow<void> {
         )
       : [undefined, group.metadata?.uid].includes(groupOwnerOf(snapshot)?.uid);
   if (!isThere) return;
-  const event = messages.inGroup(snapshotKey(snapshot), key);
+  const event = messages.inGroup(keyOf(snapshot), key);
   throw ending(conclude('D5', retry(new Error(event.message)), event));
-}
-
-/** The content is marked, and on its way if it has to go. Undefined: it belongs to another snapshot by now. */
-function* removeContent(
-  snapshot: VolumeSnapshot,
-  content: VolumeSnapshotContent,
-): Flow<VolumeSnapshotContent | undefined> {
-  const marked = isMarked(content, singleMark)
-    ? content
-    : yield* orEnd(perform('D6', step.markContent, snapshot, content), (failure) => conclude('D6', retry(failure)));
-  if (!step.isContentOf(snapshot, marked)) return undefined;
-  if (marked.spec?.deletionPolicy !== 'Delete' || isDeleting(marked)) return marked;
-  const deleted = yield* orEnd(perform('D7', step.deleteContent, snapshot, marked), (failure) =>
-    conclude('D7', retry(failure), messages.contentNotDeleted),
-  );
-  return step.isContentOf(snapshot, deleted ?? marked) ? (deleted ?? marked) : undefined;
 }
 
 function* releaseClaim(snapshot: VolumeSnapshot): Flow<void> {

@@ -3,7 +3,7 @@ import { snapshotFinalizers } from '@csi-sidecars/volume';
 import { expect, it } from 'vitest';
 import { aSnapshot } from '../../testing/builders.ts';
 import { aController } from '../../testing/controller-fixture.ts';
-import { contentNameFor, originOf, wasCut } from './snapshot.ts';
+import { contentNameFor, originOf } from './snapshot.ts';
 
 const expected = 'snapcontent-uid-of-snap';
 const bound = { boundVolumeSnapshotContentName: 'other' };
@@ -29,17 +29,6 @@ it.each([
 ])('given a member without a status, and with $given, then its content is looked for as $then', ({ name, then }) => {
   const metadata = { finalizers: [snapshotFinalizers.inGroup] };
   expect(contentNameFor(aSnapshot({ name, uid: 'uid', metadata }))).toBe(then);
-});
-
-it.each([
-  { given: 'no status', status: {}, then: false },
-  { given: 'a time', status: { creationTime: '2026-01-01T00:00:00Z' }, then: true },
-  { given: 'a size', status: { restoreSize: '1Gi' }, then: true },
-  { given: 'readiness', status: { readyToUse: true }, then: true },
-  { given: 'the error of a missing content', status: { readyToUse: false, error: { message: 'missing' } }, then: true },
-  { given: 'another error', status: { readyToUse: false, error: { message: 'other' } }, then: false },
-])('given a snapshot with $given, then whether it was cut before is $then', ({ status, then }) => {
-  expect(wasCut(aSnapshot({ status }), 'missing')).toBe(then);
 });
 
 it('given a member that was orphaned, which only its finalizer shows, then it is not taken for a dynamic snapshot, of which another snapshot would be taken', async () => {

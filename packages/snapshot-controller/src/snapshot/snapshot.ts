@@ -4,10 +4,6 @@ import { type KubeObject, type ObjectKey, type PersistentVolumeClaim, toObjectKe
 import { contentNameOf, snapshotFinalizers, type VolumeSnapshot } from '@csi-sidecars/volume';
 import { groupOwnerOf } from '../membership.ts';
 
-export function snapshotKey({ metadata }: KubeObject): ObjectKey {
-  return toObjectKey(metadata?.namespace, metadata?.name ?? '');
-}
-
 export function isDeleting({ metadata }: KubeObject): boolean {
   return metadata?.deletionTimestamp !== undefined;
 }
@@ -71,16 +67,4 @@ function memberContentName({ metadata }: VolumeSnapshot): string | undefined {
 export function contentNameFor(snapshot: VolumeSnapshot): string {
   const bound = snapshot.status?.boundVolumeSnapshotContentName ?? '';
   return bound !== '' && (isReady(snapshot) || isDeleting(snapshot)) ? bound : expectedContentName(snapshot);
-}
-
-/**
- * The snapshot had been cut, or had lost its content: another content would be another snapshot, of today's data.
- */
-export function wasCut({ status }: VolumeSnapshot, missingMessage: string): boolean {
-  return (
-    status?.creationTime !== undefined ||
-    status?.restoreSize !== undefined ||
-    status?.readyToUse === true ||
-    status?.error?.message === missingMessage
-  );
 }

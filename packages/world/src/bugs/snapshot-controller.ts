@@ -63,7 +63,7 @@ export const snapshotController: readonly Bug[] = [
       withoutClaimLoop,
       {
         file: 'packages/snapshot-controller/src/snapshot/flow.ts',
-        find: "  const run = yield* confirm(first, 'S12');",
+        find: "  const run = { ...first, ...(yield* binding.confirm(first, 'S12')) };",
         replace: '  const run = first;',
       },
     ],
@@ -74,8 +74,8 @@ export const snapshotController: readonly Bug[] = [
     effect: 'A content is made for a snapshot that the cache shows and that is gone.',
     edits: [
       {
-        file: 'packages/snapshot-controller/src/snapshot/flow.ts',
-        find: "  const there = yield* confirm(run, 'S12');",
+        file: 'packages/snapshot-controller/src/binding/flow.ts',
+        find: '  const there = yield* confirm(run, rows.create);',
         replace: '  const there = run;',
       },
     ],
@@ -141,7 +141,7 @@ export const snapshotController: readonly Bug[] = [
     edits: [
       {
         file: 'packages/snapshot-controller/src/snapshot/removal.ts',
-        find: '  const content = found && (yield* removeContent(snapshot, found));',
+        find: '  const content = found && (yield* binding.removeContent(run, found));',
         replace: '  const content = undefined as typeof found;',
       },
     ],

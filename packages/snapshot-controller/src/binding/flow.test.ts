@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+import { walkFlow } from '@csi-sidecars/runtime/testing';
+import { expect, it } from 'vitest';
+import { aGroup, aSnapshot } from '../../testing/builders.ts';
+import { groupKind } from '../group-snapshot/kind.ts';
+import { snapshotKind } from '../snapshot/kind.ts';
+import { cutContent } from './flow.ts';
+
+const rest = { content: undefined, classes: [], isConfirmed: true, again: () => expect.unreachable('it is there') };
+const error = (message: string) => ({ error: { message, time: '2026-01-01T00:00:00Z' } });
+
+it.each([
+  { given: 'no status', status: {}, then: 'it was not cut' },
+  { given: 'a time', status: { creationTime: '2026-01-01T00:00:00Z' }, then: 'the API server is asked' },
+  { given: 'a size', status: { restoreSize: '1Gi' }, then: 'the API server is asked' },
+  { given: 'readiness', status: { readyToUse: true }, then: 'the API server is asked' },
+  { given: 'the error of a missing content', status: 'missing' as const, then: 'the API server is asked' },
+  { given: 'another error', status: { readyToUse: false, ...error('other') }, then: 'it was not cut' },
+])('given a snapshot or a group without a content and with $given, then $then', async ({ status, then }) => {
+  const statusOf = (missing: string) => (status === 'missing' ? { readyToUse: false, ...error(missing) } : status);
+  const answers = { askContent: undefined, saveError: undefined };
+  const snapshot = aSnapshot({ status: statusOf('VolumeSnapshotContent is missing') });
+  const ofSnapshot = await walkFlow(cutContent({ ...rest, kind: snapshotKind, snapshot }), answers);
+  const group = aGroup({ status: statusOf('VolumeGroupSnapshotContent is missing') });
+  const ofGroup = await walkFlow(cutContent({ ...rest, kind: groupKind, snapshot: group }), answers);
+  const isAsked = then === 'the API server is asked';
+  expect(ofSnapshot.steps.filter((line) => line.endsWith('askContent'))).toEqual(isAsked ? ['S11 askContent'] : []);
+  expect(ofGroup.steps.filter((line) => line.endsWith('askContent'))).toEqual(isAsked ? ['G12 askContent'] : []);
+});
