@@ -8,7 +8,8 @@ import { attachmentKey } from '../attachment.ts';
 import { createAttachmentRuns } from '../attachment-runs.ts';
 import { createAttachMemory } from './memory.ts';
 import type { Publication, UnpublishCall } from './memory.ts';
-import { type AttachContext, type AttachRun, publish, unpublish, unpublishOrphan } from './steps.ts';
+import type { AttachContext, AttachRun } from './look.ts';
+import { publish, unpublish, unpublishOrphan } from './steps.ts';
 
 const publishMethod = '/csi.v1.Controller/ControllerPublishVolume';
 const unpublishMethod = '/csi.v1.Controller/ControllerUnpublishVolume';

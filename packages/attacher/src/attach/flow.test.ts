@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { aDriver, anAttachment, attached, aVolume, finalizer, someSettings } from '../../testing/builders.ts';
 import { annotations } from '../names.ts';
 import { attach, type Observed } from './flow.ts';
-import type { Looked } from './steps.ts';
+import type { Looked } from './look.ts';
 import type { Publication } from './memory.ts';
 
 const nodeId = 'id-of-node1';

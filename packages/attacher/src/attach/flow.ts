@@ -22,6 +22,7 @@ import {
 import { finalizersOf, isAttached, isDeleting } from '../attachment.ts';
 import { annotations } from '../names.ts';
 import { volumeNotFound, volumeSourceOf } from '../volume-source.ts';
+import { look, type Looked } from './look.ts';
 import type { Publication } from './memory.ts';
 import * as messages from './messages.ts';
 import { type PlanContext, toPlan, toTarget } from './plan.ts';
@@ -31,7 +32,7 @@ export interface FlowContext extends PlanContext {
   readonly finalizer: string;
 }
 
-export interface Observed extends step.Looked {
+export interface Observed extends Looked {
   /** The UID of the object that the run works on. A later object of the same name is left to the next run. */
   readonly uid: string | undefined;
   /** The comparison with the driver found a wrong status, so the run ignores the status. */
@@ -68,7 +69,7 @@ function* undo(publication: Publication, seen: Observed, context: FlowContext): 
     );
     if (undone === 'busy') return conclude('G3', busy);
   }
-  return yield* attach({ ...seen, ...(yield* perform('G4', step.look, seen.uid)) }, context);
+  return yield* attach({ ...seen, ...(yield* perform('G4', look, seen.uid)) }, context);
 }
 
 function* publish(seen: Present, context: FlowContext): Flow<Conclusion> {
@@ -84,7 +85,7 @@ function* publish(seen: Present, context: FlowContext): Flow<Conclusion> {
   const secrets =
     reference &&
     (yield* orEnd(perform('A9', step.readSecrets, reference), (failure) => failAttach('A9', attachment, failure)));
-  let now = yield* perform('A10', step.look, uid);
+  let now = yield* perform('A10', look, uid);
   if (now.attachment === undefined || isDeleting(now.attachment)) return yield* attach({ ...seen, ...now }, context);
   if (now.registeredNodeId.kind === 'error') {
     return yield* failAttach('A10', now.attachment, new Error(now.registeredNodeId.message));
@@ -96,7 +97,7 @@ function* publish(seen: Present, context: FlowContext): Flow<Conclusion> {
       failAttach('A11', unmarked, messages.notMarked(failure)),
     );
     if (marked === 'changed') return conclude('A11', atOnce);
-    now = yield* perform('A11', step.look, uid);
+    now = yield* perform('A11', look, uid);
     if (now.attachment === undefined || isDeleting(now.attachment)) return yield* attach({ ...seen, ...now }, context);
     // The driver has registered under another id meanwhile. What is published must be what was written: a detach from a node that is gone
     // knows no other id.
@@ -110,7 +111,7 @@ function* publish(seen: Present, context: FlowContext): Flow<Conclusion> {
     published = toError(error);
   }
   if (published === 'busy') return conclude('A12', busy);
-  return yield* record({ ...seen, ...(yield* perform('A13', step.look, uid)) }, published, context);
+  return yield* record({ ...seen, ...(yield* perform('A13', look, uid)) }, published, context);
 }
 
 function isMarked(attachment: VolumeAttachment, nodeId: string, { finalizer }: FlowContext): boolean {
@@ -150,7 +151,7 @@ function* record(seen: Observed, published: step.PublishContext | Error, context
   yield* orEnd(perform('A14', step.saveAttached, attachment, published), (failure) =>
     conclude('A14', retry(messages.notSaved(failure))),
   );
-  const now = yield* perform('A14', step.look, uid);
+  const now = yield* perform('A14', look, uid);
   const isOver = now.attachment === undefined || isDeleting(now.attachment);
   return isOver ? yield* attach({ ...seen, ...now }, context) : conclude('A14', done);
 }
@@ -190,7 +191,7 @@ function* detach(seen: Present, { finalizer }: FlowContext): Flow<Conclusion> {
   const secrets =
     reference &&
     (yield* orEnd(perform('D6', step.readSecrets, reference), ({ message }) => failDetach('D6', attachment, message)));
-  const { knownNodeId } = yield* perform('D7', step.look, uid);
+  const { knownNodeId } = yield* perform('D7', look, uid);
   if (knownNodeId.kind === 'error') return yield* failDetach('D7', attachment, knownNodeId.message);
   const call = { volumeId: csi.volumeHandle, nodeId: knownNodeId.value, secrets, migrated };
   const unpublished = yield* orEnd(perform('D8', step.unpublish, call), ({ message }) =>
@@ -205,11 +206,11 @@ function* detach(seen: Present, { finalizer }: FlowContext): Flow<Conclusion> {
  * means that the volume may be on the node, and the volume would be unpublished a second time.
  */
 function* release(uid: string | undefined, finalizer: string): Flow<Conclusion> {
-  let { attachment } = yield* perform('D9', step.look, uid);
+  let { attachment } = yield* perform('D9', look, uid);
   if (attachment !== undefined && finalizersOf(attachment).includes(finalizer)) {
     const held = attachment;
     yield* orEnd(perform('D9', step.release, held), (failure) => failDetach('D9', held, messages.notDetached(failure)));
-    ({ attachment } = yield* perform('D9', step.look, uid));
+    ({ attachment } = yield* perform('D9', look, uid));
   }
   if (attachment === undefined) return conclude('G1', done);
   const left = attachment;

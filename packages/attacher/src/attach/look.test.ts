@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { aCsiNode, anAttachment, attached, driverName, finalizer } from '../../testing/builders.ts';
 import { attachmentKey } from '../attachment.ts';
 import { createAttachMemory, type Publication } from './memory.ts';
-import { look } from './steps.ts';
+import { look } from './look.ts';
 
 const key = attachmentKey(anAttachment());
 const own = 'uid-of-va1';

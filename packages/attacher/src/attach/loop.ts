@@ -18,7 +18,7 @@ import { type AttachmentKey, attachmentKey, finalizersOf, isAttached, isDeleting
 import { annotations } from '../names.ts';
 import { type Watched, queueNames } from '../watched.ts';
 import { attach, type Observed } from './flow.ts';
-import { type AttachContext, type AttachWatched, look } from './steps.ts';
+import { type AttachContext, type AttachWatched, look } from './look.ts';
 
 export interface AttachLoop extends LoopTypes {
   readonly key: AttachmentKey;

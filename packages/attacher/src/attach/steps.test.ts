@@ -8,13 +8,14 @@ import { aDriver, anAttachment, attached, aVolume, finalizer, someSettings } fro
 import { attachmentKey } from '../attachment.ts';
 import { createAttachmentRuns } from '../attachment-runs.ts';
 import { createAttachMemory } from './memory.ts';
+import type { AttachRun } from './look.ts';
 import * as step from './steps.ts';
 
 const attachment = anAttachment({ ...attached, finalizers: [finalizer, 'x/y'] });
 const { status: _status, ...withoutStatus } = anAttachment();
 const { signal } = new AbortController();
 
-type Alone = (run: step.AttachRun) => Promise<unknown>;
+type Alone = (run: AttachRun) => Promise<unknown>;
 
 /** Performs the step with an API server that refuses everything, or answers with `stored`. */
 async function requestsOf(perform: Alone, stored?: KubeObject | ApiError) {
@@ -47,7 +48,7 @@ async function requestsOf(perform: Alone, stored?: KubeObject | ApiError) {
     logger,
   };
   const caches = { attachments: cache, volumes: cache };
-  const run = { ...ports, context, key: attachmentKey(attachment), caches, signal } as unknown as step.AttachRun;
+  const run = { ...ports, context, key: attachmentKey(attachment), caches, signal } as unknown as AttachRun;
   const result = await perform(run).catch((error: unknown) => error);
   return { requests, result, logger, context };
 }
@@ -179,8 +180,8 @@ it('given a call for the same volume and node is in flight, then nothing is call
   const undo = { volumeId: 'volume-1', nodeId: 'n', secrets: undefined, migrated: false };
   const publication = { uid, attachment: attachmentKey(attachment), nodeName: 'n', volumeName: 'pv1', undo };
   for (const by of [
-    (run: step.AttachRun) => step.unpublish(run, undo),
-    (run: step.AttachRun) => step.unpublishOrphan(run, publication),
+    (run: AttachRun) => step.unpublish(run, undo),
+    (run: AttachRun) => step.unpublishOrphan(run, publication),
   ]) {
     const { result, context } = await requestsOf(async (run) => {
       run.context.memory.publications.set(publication.attachment, publication);
