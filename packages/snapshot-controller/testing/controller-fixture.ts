@@ -4,8 +4,6 @@
  * itself: a test changes contents as the sidecar would.
  */
 import {
-  createEventRecorder,
-  type EventRecorder,
   type KubeObject,
   noMetrics,
   type ObjectRef,
@@ -13,12 +11,13 @@ import {
   persistentVolumeClaims,
   type Resource,
 } from '@csi-sidecars/runtime';
-import type { AccessRule, Fault, FaultRule } from '@csi-sidecars/runtime/testing';
+import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import {
-  createProcess,
   createTestCluster,
-  type ProcessOptions,
-  type RunningController,
+  forbidden,
+  startController,
+  type StartedController,
+  type StartOptions,
   type TestCluster,
 } from '@csi-sidecars/test-driver/testing';
 import {
@@ -42,26 +41,16 @@ import type { SnapshotControllerSettings } from '../src/settings.ts';
 import { createSnapshotController } from '../src/snapshot-controller.ts';
 import { aClaim, aClass, aGroupClass, aVolume, someSettings } from './builders.ts';
 
-export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt' | 'defects'>> {
+export { conflict, forbidden } from '@csi-sidecars/test-driver/testing';
+
+/** Default seed: the claim `data`, its volume `pv1`, the classes. */
+export interface FixtureOptions extends StartOptions {
   readonly settings?: Partial<SnapshotControllerSettings>;
-  /** Put into the API server before anything starts. Default: the claim `data`, its volume `pv1`, the classes. */
-  readonly seed?: readonly KubeObject[];
   /** Added to the default seed. */
   readonly with?: readonly KubeObject[];
-  readonly faults?: readonly FaultRule[];
-  /** Default: what `rbac.ts` asks for, and nothing more. */
-  readonly rules?: readonly AccessRule[];
-  /** `written` to the API server by the real recorder. Default `lines`. */
-  readonly events?: 'lines' | 'written';
-  /** A cluster that outlived the process that worked on it. */
-  readonly cluster?: TestCluster;
 }
 
-export interface Fixture extends RunningController {
-  /** `Warning SnapshotContentMissing team/snap: text` */
-  readonly events: readonly string[];
-  /** The bodies of `writes()`, in order. */
-  bodies(): readonly unknown[];
+export interface Fixture extends StartedController {
   get<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef): T | undefined;
   snapshot(name?: string): VolumeSnapshot | undefined;
   /** By default that of the snapshot `snap`. */
@@ -83,8 +72,6 @@ export interface Fixture extends RunningController {
   /** csi-snapshotter has deleted the snapshot in the storage. */
   letGo(name?: string): Promise<void>;
   letGroupGo(name?: string): Promise<void>;
-  /** The next so many requests of this kind, e.g. `patch volumesnapshots/status`, meet this. */
-  fault(what: string, fault: Fault, times?: number): void;
   /** Somebody else makes the change just before the next request of this kind arrives: the cache of who sends it is behind. */
   overtake<T extends KubeObject>(
     what: string,
@@ -95,75 +82,49 @@ export interface Fixture extends RunningController {
   reads(): readonly string[];
 }
 
-export const forbidden: Extract<Fault, { readonly kind: 'status' }> = {
-  kind: 'status',
-  point: 'before',
-  code: 403,
-  reason: 'Forbidden',
-};
 /** What happens to claims is seen a minute later. */
 export const claimsComeLate: FaultRule = {
   when: ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims',
   fault: { kind: 'lag', ms: 60_000 },
 };
-export const conflict: Fault = { kind: 'status', point: 'before', code: 409, reason: 'Conflict' };
 
 const snapshotUid = 'uid-of-snap';
 const groupUid = 'uid-of-group';
 
 export async function aController(options: FixtureOptions = {}): Promise<Fixture> {
-  const cluster = options.cluster ?? clusterOf(options);
-  const seed = options.seed ?? (options.cluster === undefined ? [aClaim(), aVolume(), aClass(), aGroupClass()] : []);
-  for (const object of [...seed, ...(options.with ?? [])]) cluster.server.seed(object);
-  const process = createProcess(cluster, {
-    name: 'snapshot-controller',
-    interrupt: options.interrupt,
-    defects: options.defects,
-  });
-  const lines: string[] = [];
-  const inLines: EventRecorder = {
-    record: ({ metadata }, { type, reason, message }) => {
-      const { namespace, name } = metadata ?? {};
-      const key = namespace === undefined ? name : `${namespace}/${name}`;
-      if (!process.death.aborted) lines.push(`${type} ${reason} ${key}: ${message}`);
+  const usual = options.cluster === undefined ? [aClaim(), aVolume(), aClass(), aGroupClass()] : [];
+  const seed = [...(options.seed ?? usual), ...(options.with ?? [])];
+  const started = await startController(
+    { ...options, seed },
+    {
+      name: 'snapshot-controller',
+      component: 'snapshot-controller',
+      call: 'none',
+      seed,
+      newCluster: () => clusterOf(options),
+      create: ({ metrics, ...ports }) =>
+        createSnapshotController(
+          { ...ports, metrics: noMetrics, operationMetrics: metrics },
+          someSettings(options.settings),
+        ),
     },
-    flush: () => Promise.resolve(),
-  };
-  const events =
-    options.events === 'written' ? createEventRecorder(process.ports, { component: 'snapshot-controller' }) : inLines;
-  const { metrics, ...ports } = process.ports;
-  const controller = createSnapshotController(
-    { ...ports, metrics: noMetrics, operationMetrics: metrics, events },
-    someSettings(options.settings),
   );
-  const running = await process.run(controller);
-  failOnDefect(running);
-  return toFixture(running, lines);
+  return toFixture(started);
 }
 
-function clusterOf({ faults = [], rules = clusterRules }: FixtureOptions): TestCluster {
+function clusterOf({ rules = clusterRules }: FixtureOptions): TestCluster {
   const cluster = createTestCluster({ serviceAccount: 'kube-system:snapshot-controller', rules, driver: {} });
   cluster.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
-  cluster.faults.push(...faults);
   return cluster;
-}
-
-/** After a change handler fails the informer goes on, and the change wakes nothing. */
-function failOnDefect({ logger }: RunningController): void {
-  const defect = logger.lines.find((line) => line.kind === 'error' && line.message === 'A change handler failed');
-  if (defect?.kind === 'error') throw defect.error;
 }
 
 /** `patch volumesnapshots/status` */
 const kindOf = ({ verb, resource, subresource }: Parameters<FaultRule['when']>[0]): string =>
   `${verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}`;
 
-function toFixture(running: RunningController, events: readonly string[]): Fixture {
+function toFixture(running: StartedController): Fixture {
   const { server, faults } = running;
-  const settle = async (): Promise<void> => {
-    await running.settle();
-    failOnDefect(running);
-  };
+  const settle = (): Promise<void> => running.settle();
   const get: Fixture['get'] = (resource, ref) => server.objects.get(resource, ref);
   const change: Fixture['change'] = async (resource, ref, how) => {
     server.objects.change(resource, ref, how);
@@ -185,8 +146,6 @@ function toFixture(running: RunningController, events: readonly string[]): Fixtu
   const grouped = (name = groupContentNameOf(groupUid)): ObjectRef => ({ name });
   return {
     ...running,
-    events,
-    bodies: () => server.writes().map(({ body }) => body),
     get,
     snapshot: (name = 'snap') => get(volumeSnapshots, { namespace: 'team', name }),
     content: (name) => get(volumeSnapshotContents, single(name)),
@@ -211,7 +170,6 @@ function toFixture(running: RunningController, events: readonly string[]): Fixtu
       change(volumeGroupSnapshotContents, grouped(name), (content) => ({ ...content, status })),
     letGo: (name) => without(volumeSnapshotContents, single(name), snapshotFinalizers.content),
     letGroupGo: (name) => without(volumeGroupSnapshotContents, grouped(name), snapshotFinalizers.groupContent),
-    fault: (what, fault, times = 1) => void faults.push({ when: (target) => kindOf(target) === what, fault, times }),
     overtake(what, resource, { ref, change: how }) {
       let isDone = false;
       const when: FaultRule['when'] = (target) => {
