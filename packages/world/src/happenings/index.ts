@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { adminKinds } from './admins.ts';
 import { attachmentKinds } from './attachments.ts';
+import { contentKinds } from './contents.ts';
 import { faultKinds } from './faults.ts';
 import { growthKinds } from './growth.ts';
 import type { HappeningKind } from './kind.ts';
@@ -20,6 +21,7 @@ const byName: Readonly<Record<string, HappeningKind>> = {
   ...moreUserKinds,
   ...moreFaultKinds,
   ...attachmentKinds,
+  ...contentKinds,
   ...snapshotKinds,
   ...growthKinds,
   ...volumeKinds,
