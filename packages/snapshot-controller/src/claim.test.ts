@@ -31,6 +31,19 @@ it('[snapshot-controller#190] given a claim that the process before left behind,
   await it.stop();
 });
 
+it('[snapshot-controller#R1] given a claim that is gone before its release is tried again, then nothing is asked or written for it', async () => {
+  const it = await aControllerOf(queue, {
+    seed: [held],
+    faults: [{ when: ({ verb }) => verb === 'update', fault: forbidden, times: 1 }],
+  });
+  const before = it.server.requests.length;
+  await it.vanish(persistentVolumeClaims, ref);
+  await it.clock.advance(60_000);
+  expect(it.decided()).toEqual(['team/data R1']);
+  expect(it.server.requests.slice(before).filter(({ verb }) => verb !== 'watch')).toEqual([]);
+  await it.stop();
+});
+
 it('[snapshot-controller#190, R3] given a claim that is left behind and not being deleted, then nothing is asked or written before its deletion', async () => {
   const it = await aControllerOf(queue, { seed: [aProtectedClaim()] });
   await it.clock.advance(900_000);

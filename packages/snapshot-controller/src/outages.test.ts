@@ -300,7 +300,7 @@ const flows: readonly Flow<Fixture>[] = [
 ];
 
 it.each(timesLost(flows))(
-  '[snapshot-controller#181, C1, K1, R1] given $flow, and an API server that dies at each write ($lost) and comes back, then nothing ends stuck, and nothing is left behind',
+  '[snapshot-controller#181] given $flow, and an API server that dies at each write ($lost) and comes back, then nothing ends stuck, and nothing is left behind',
   async (flow) => {
     expect(await livesOf(flow)).toEqual({ writes: flow.writes, wrong: [], count: 0 });
   },

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The content loop. */
+import type { KubeObject } from '@csi-sidecars/runtime';
 import { there } from '@csi-sidecars/test-driver/testing';
-import { snapshotAnnotations, snapshotFinalizers as finalizers, volumeSnapshotContents } from '@csi-sidecars/volume';
+import {
+  snapshotAnnotations,
+  snapshotFinalizers as finalizers,
+  volumeGroupSnapshotContents,
+  volumeSnapshotContents,
+} from '@csi-sidecars/volume';
 import { expect, it } from 'vitest';
-import { aContent, aSnapshot } from '../../testing/builders.ts';
+import { aContent, aGroupContent, aSnapshot } from '../../testing/builders.ts';
 import { aController, forbidden } from '../../testing/controller-fixture.ts';
+import { aControllerOf } from '../../testing/decided.ts';
+import { groupKind, singleKind } from './kinds.ts';
 
 const name = 'snapcontent-uid-of-snap';
 const bare = aContent({ metadata: { finalizers: [] } });
@@ -29,6 +37,26 @@ it('[snapshot-controller#114] given that it cannot be written, then it is tried 
   expect(it.content()?.metadata?.finalizers).toEqual([finalizers.content]);
   await it.stop();
 });
+
+it.each([
+  { id: 'C1', queue: singleKind.queueName, content: bare },
+  { id: 'K1', queue: groupKind.queueName, content: aGroupContent({ metadata: { finalizers: [] } }) },
+])(
+  '[snapshot-controller#$id] given a content that is gone before its finalizer is tried again, then nothing is asked or written for it',
+  async ({ id, queue, content }) => {
+    const it = await aControllerOf(queue, {
+      with: [content],
+      faults: [{ when: ({ verb }) => verb === 'patch', fault: forbidden, times: 1 }],
+    });
+    const resource = id === 'C1' ? volumeSnapshotContents : volumeGroupSnapshotContents;
+    const before = it.server.requests.length;
+    await it.vanish<KubeObject>(resource, { name: content.metadata?.name ?? '' });
+    await it.clock.advance(60_000);
+    expect(it.decided().at(-1)).toBe(`${content.metadata?.name} ${id}`);
+    expect(it.server.requests.slice(before).filter(({ verb }) => verb !== 'watch')).toEqual([]);
+    await it.stop();
+  },
+);
 
 it('[snapshot-controller#115] given other finalizers, then ours comes last', async () => {
   const it = await aController({ with: [aContent({ metadata: { finalizers: ['z.io/a'] } })] });
