@@ -13,7 +13,7 @@ import {
   systemFiles,
   systemRandom,
 } from '@csi-sidecars/runtime';
-import { paperDriver, startNodes } from '@csi-sidecars/sim';
+import { stubDriver, startNodes } from '@csi-sidecars/sim';
 import { afterAll, afterEach, beforeAll, expect, inject, it, vi } from 'vitest';
 import { readPage } from '../pages/read-page.ts';
 import { runCommand } from '../../../charts/testing/command.ts';
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const { transport } = cluster.use(await connectCluster({ ...deps, clock }, config));
   const limits = { userAgent: 'csi-sidecars-pages', qps: -1, burst: 0 };
   const client = createApiClient({ transport, clock, logger: silentLogger }, limits);
-  const options = { name: 'node-1', drivers: [paperDriver(driver)] };
+  const options = { name: 'node-1', drivers: [stubDriver(driver)] };
   cluster.use(startNodes({ client, clock, random: systemRandom(), logger: silentLogger }, [options]));
 });
 

@@ -2,7 +2,7 @@
 /** A node that knows the scenario's driver through a socket, and mounts with it. */
 import { connectCsi, type CsiChannel } from '@csi-sidecars/csi';
 import { silentLogger } from '@csi-sidecars/runtime';
-import { introduce, type NodeEmulator } from '@csi-sidecars/sim';
+import { readNodeDriver, type NodeEmulator } from '@csi-sidecars/sim';
 import type { ScenarioContext } from '../scenarios/context.ts';
 import { addEmulatedNode } from './emulated-node.ts';
 
@@ -18,7 +18,7 @@ export async function addMountingNode(
   { name, socket = ctx.driver.socket }: MountingNodeOptions,
 ): Promise<NodeEmulator> {
   const channel = await openChannel(ctx, socket);
-  const driver = await introduce(ctx.driverName, channel, ctx.signal);
+  const driver = await readNodeDriver(ctx.driverName, channel, ctx.signal);
   return await addEmulatedNode(ctx, { name, driver, root: `${ctx.scratch}/kubelet-${name}` });
 }
 

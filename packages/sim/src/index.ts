@@ -8,7 +8,7 @@ export type { RunningNodes, StartNodesDeps } from './node/start-nodes.ts';
 export { realPlugins } from './node/plugins/real-plugins.ts';
 export type { RealPluginsOptions } from './node/plugins/real-plugins.ts';
 export type { PluginPort, Registrar } from './node/plugins/plugin-manager.ts';
-export { introduce, paperDriver } from './node/driver.ts';
+export { readNodeDriver, stubDriver } from './node/driver.ts';
 export type { NodeDriver } from './node/driver.ts';
 export type { SimController, SimDeps } from './loop/loop.ts';
 export { serveOverHttp } from './serve/serve-over-http.ts';

@@ -9,7 +9,7 @@ import {
   storageClasses,
 } from '@csi-sidecars/runtime';
 import { FakeClock, seededRandom, withFaults, type DecideFault } from '@csi-sidecars/runtime/testing';
-import { paperDriver } from './node/driver.ts';
+import { stubDriver } from './node/driver.ts';
 import { startSim } from './sim.ts';
 
 const driver = 'csi.example.com';
@@ -22,7 +22,7 @@ describe('a simulated cluster whose own API calls fail', () => {
     const sim = startSim({
       clock,
       random: seededRandom(1),
-      nodes: [{ name: 'node-1', drivers: [paperDriver(driver, { nodeId: 'id-1' })] }],
+      nodes: [{ name: 'node-1', drivers: [stubDriver(driver, { nodeId: 'id-1' })] }],
       intercept: (transport) => withFaults(transport, { clock, decide }),
     });
     await clock.advance(60_000);

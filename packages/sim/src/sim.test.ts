@@ -14,7 +14,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { FakeClock, seededRandom } from '@csi-sidecars/runtime/testing';
 import { unmountMs } from './attach-detach/attachments.ts';
-import { paperDriver } from './node/driver.ts';
+import { stubDriver } from './node/driver.ts';
 import { startSim, type Sim } from './sim.ts';
 
 const driver = 'csi.example.com';
@@ -29,7 +29,7 @@ interface Stage {
 
 function arrange(): Stage {
   const clock = new FakeClock();
-  const drivers = [paperDriver(driver, { nodeId: 'id-1', topology: { 'example.com/zone': 'a' }, maxVolumes: 8 })];
+  const drivers = [stubDriver(driver, { nodeId: 'id-1', topology: { 'example.com/zone': 'a' }, maxVolumes: 8 })];
   const sim = startSim({ clock, random: seededRandom(1), nodes: [{ name: 'node-1', drivers }] });
   return { sim, clock };
 }

@@ -10,7 +10,7 @@ import {
   type ScheduledProcess,
   type TimeLine,
 } from '@csi-sidecars/runtime/testing';
-import { type NodeDriver, type NodeOptions, paperDriver, type Sim, startSim } from '@csi-sidecars/sim';
+import { type NodeDriver, type NodeOptions, stubDriver, type Sim, startSim } from '@csi-sidecars/sim';
 import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
 import { startInstallation, type Installation, type MoreOfPrograms } from './installation.ts';
 import { createNetwork, type Network, pathOf } from './network.ts';
@@ -140,7 +140,7 @@ function nodeOf(number: number, shape: Shape): NodeOptions {
 /** The driver as it registers with a node. */
 export function nodeDriverOf(number: number, shape: Shape): NodeDriver {
   const capabilities = new Set(['STAGE_UNSTAGE_VOLUME', ...(shape.nodesExpand ? ['EXPAND_VOLUME'] : [])]);
-  return paperDriver(driverName, {
+  return stubDriver(driverName, {
     nodeId: nodeIdOf(nodeName(number)),
     capabilities,
     topology: segmentsOf(number, shape),

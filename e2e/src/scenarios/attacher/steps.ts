@@ -12,7 +12,7 @@ import {
   type PersistentVolume,
   type VolumeAttachment,
 } from '@csi-sidecars/runtime';
-import { paperDriver, type NodeEmulator } from '@csi-sidecars/sim';
+import { stubDriver, type NodeEmulator } from '@csi-sidecars/sim';
 import type { DriverInstance } from '../../driver/driver.ts';
 import { addEmulatedNodes } from '../../nodes/emulated-node.ts';
 import type { AnnouncedDriverOptions, ScenarioContext } from '../context.ts';
@@ -49,7 +49,7 @@ export async function addPaperNodes(ctx: ScenarioContext, what: readonly string[
   const names = what.map((each) => ctx.nameOf(each));
   return await addEmulatedNodes(
     ctx,
-    names.map((name) => ({ name, driver: paperDriver(ctx.driverName, { nodeId: nodeIdOf(name) }) })),
+    names.map((name) => ({ name, driver: stubDriver(ctx.driverName, { nodeId: nodeIdOf(name) }) })),
   );
 }
 

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { csiDrivers, persistentVolumeClaims, pods, type Resource, type StorageClass } from '@csi-sidecars/runtime';
-import { paperDriver, type NodeEmulator } from '@csi-sidecars/sim';
+import { stubDriver, type NodeEmulator } from '@csi-sidecars/sim';
 import { volumeSnapshots } from '@csi-sidecars/volume';
 import { type Cloud, type CloudOptions, nodeIdOf, startCloud, type Zone, zones } from '../../gcp/cloud.ts';
 import { type GcpManifests, readGcpManifests } from '../../gcp/manifests.ts';
@@ -60,7 +60,7 @@ export async function startGcp(ctx: ScenarioContext, { args = {}, ...options }: 
     ctx,
     places.map(({ name, zone }) => {
       const facts = { nodeId: nodeIdOf(zone, name), topology: { [zoneKey]: zone } };
-      return { name, driver: paperDriver(ctx.driverName, facts) };
+      return { name, driver: stubDriver(ctx.driverName, facts) };
     }),
   );
   const [first, second] = emulators.map((node, index) => {

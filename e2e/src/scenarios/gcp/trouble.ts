@@ -2,7 +2,7 @@
 /** G-05 to G-07: what a production driver refuses, a cloud that is slow, and one that changes behind our back. */
 import assert from 'node:assert/strict';
 import { persistentVolumes } from '@csi-sidecars/runtime';
-import { paperDriver } from '@csi-sidecars/sim';
+import { stubDriver } from '@csi-sidecars/sim';
 import { createCalls, publishCalls, type Recording } from '../../driver/calls.ts';
 import { nodeIdOf } from '../../gcp/cloud.ts';
 import { addEmulatedNode } from '../../nodes/emulated-node.ts';
@@ -63,7 +63,7 @@ export const gcpTrouble: readonly Scenario[] = [
       await deleteClaim(ctx, 'small');
 
       const nodeId = nodeIdOf(first.zone, 'gone');
-      const driver = paperDriver(ctx.driverName, { nodeId, topology: { [zoneKey]: first.zone } });
+      const driver = stubDriver(ctx.driverName, { nodeId, topology: { [zoneKey]: first.zone } });
       const stranger = await addEmulatedNode(ctx, { name: ctx.nameOf('stranger'), driver });
       await createPod(ctx, { name: 'pod', node: stranger });
       await ctx.eventually('the attachment shows what the cloud says', async () =>

@@ -2,7 +2,7 @@
 /** I-19: the programs as processes with the arguments and the account that the charts give their containers, for our programs and for upstream's. */
 import assert from 'node:assert/strict';
 import { csiStorageCapacities, pods, type Pod } from '@csi-sidecars/runtime';
-import { paperDriver } from '@csi-sidecars/sim';
+import { stubDriver } from '@csi-sidecars/sim';
 import { allCapabilities, type Capabilities } from '@csi-sidecars/test-driver';
 import {
   createObjects,
@@ -69,7 +69,7 @@ async function setStage(ctx: ScenarioContext): Promise<Stage> {
   await installDefinitions(ctx);
   const name = ctx.nameOf('one');
   const topology = { [zoneKey]: name };
-  const node = await addEmulatedNode(ctx, { name, driver: paperDriver(ctx.driverName, { nodeId: name, topology }) });
+  const node = await addEmulatedNode(ctx, { name, driver: stubDriver(ctx.driverName, { nodeId: name, topology }) });
   await startAttachable(ctx, { settings: { capabilities, nodes: [{ id: name, segments: topology, maxVolumes: 0 }] } });
   return {
     nodes: [node],

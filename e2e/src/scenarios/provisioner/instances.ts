@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A csi-provisioner beside the driver on each of three emulated nodes, each node with a segment of its own. */
 import { type CSIDriver, type PersistentVolume, persistentVolumeClaims, type Pod, pods } from '@csi-sidecars/runtime';
-import { paperDriver } from '@csi-sidecars/sim';
+import { stubDriver } from '@csi-sidecars/sim';
 import { addEmulatedNode } from '../../nodes/emulated-node.ts';
 import type { SupervisedProcess } from '../../processes/supervised-process.ts';
 import type { ScenarioContext } from '../context.ts';
@@ -39,7 +39,7 @@ export async function startInstances(ctx: ScenarioContext, options: InstancesOpt
   const { args = [], gib, capacity, csiDriver } = options;
   const names = [ctx.nameOf('a'), ctx.nameOf('b'), ctx.nameOf('c')] as const;
   for (const name of names) {
-    const driver = paperDriver(ctx.driverName, { nodeId: name, topology: { [nodeKey]: name } });
+    const driver = stubDriver(ctx.driverName, { nodeId: name, topology: { [nodeKey]: name } });
     await addEmulatedNode(ctx, { name, driver });
   }
   const nodes = names.map((id) => ({ id, segments: { [nodeKey]: id }, maxVolumes: 0 }));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Two zones with one emulated node each, for scenarios about topology. */
 import { pods } from '@csi-sidecars/runtime';
-import { paperDriver } from '@csi-sidecars/sim';
+import { stubDriver } from '@csi-sidecars/sim';
 import type { NodeSettings } from '@csi-sidecars/test-driver';
 import { addEmulatedNode } from '../../nodes/emulated-node.ts';
 import type { ScenarioContext } from '../context.ts';
@@ -19,7 +19,7 @@ export interface TwoZones {
 export async function twoZones(ctx: ScenarioContext): Promise<TwoZones> {
   const [a, b] = [ctx.nameOf('a'), ctx.nameOf('b')];
   for (const name of [a, b]) {
-    const driver = paperDriver(ctx.driverName, { nodeId: name, topology: { [zoneKey]: name } });
+    const driver = stubDriver(ctx.driverName, { nodeId: name, topology: { [zoneKey]: name } });
     await addEmulatedNode(ctx, { name, driver });
   }
   return { a, b, nodes: [a, b].map((id) => ({ id, segments: { [zoneKey]: id }, maxVolumes: 0 })) };

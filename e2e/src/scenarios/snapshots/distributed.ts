@@ -2,7 +2,7 @@
 /** S-15: each node's csi-snapshotter takes the snapshots of the volumes on its node. */
 import assert from 'node:assert/strict';
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
-import { paperDriver } from '@csi-sidecars/sim';
+import { stubDriver } from '@csi-sidecars/sim';
 import { managedByLabel } from '@csi-sidecars/volume';
 import { addEmulatedNode } from '../../nodes/emulated-node.ts';
 import type { ScenarioContext } from '../context.ts';
@@ -48,7 +48,7 @@ export const distributedSnapshots: readonly Scenario[] = [
       await installDefinitions(ctx);
       const names = [ctx.nameOf('a'), ctx.nameOf('b')];
       for (const name of names) {
-        const driver = paperDriver(ctx.driverName, { nodeId: name, topology: { [zoneKey]: name } });
+        const driver = stubDriver(ctx.driverName, { nodeId: name, topology: { [zoneKey]: name } });
         await addEmulatedNode(ctx, { name, driver });
       }
       const zones = names.map((id) => ({ id, segments: { [zoneKey]: id }, maxVolumes: 0 }));

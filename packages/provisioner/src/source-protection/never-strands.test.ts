@@ -77,13 +77,13 @@ const step: fc.Arbitrary<SourceStep> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: 'watches' as const }) },
 );
 
-interface Telling {
+interface Setting {
   readonly source: Kind;
   readonly mode: Mode;
   readonly fixture: Pick<FixtureOptions, 'settings' | 'interrupt'>;
 }
 
-async function take(p: Fixture, next: SourceStep, { source, mode, fixture }: Telling): Promise<Fixture> {
+async function take(p: Fixture, next: SourceStep, { source, mode, fixture }: Setting): Promise<Fixture> {
   if (next.kind === 'deleteSource' || next.kind === 'watches') {
     if (next.kind === 'watches') p.server.endWatches('broken');
     else source.remove(p);
@@ -110,7 +110,7 @@ it.each([
         let p: Fixture | undefined;
         // A claim that was given up has let its source go; its call is repeated from memory all the same.
         const isGivenUp = (): boolean => p?.events.some((line) => line.includes('ProvisioningGivenUp')) === true;
-        const fixture: Telling['fixture'] = {
+        const fixture: Setting['fixture'] = {
           settings: { features: { ...someSettings().features, snapshotSweep: true } },
           interrupt: (operation, moment) => {
             if (p === undefined || moment !== 'before' || !operation.endsWith('CreateVolume') || isGivenUp())

@@ -17,8 +17,8 @@ export interface NodeDriver {
 
 const infoTimeoutMs = 120_000;
 
-/** Calls a driver as kubelet does at registration. */
-export async function introduce(name: string, channel: CsiChannel, signal: AbortSignal): Promise<NodeDriver> {
+/** Calls a driver as kubelet does when it registers it. */
+export async function readNodeDriver(name: string, channel: CsiChannel, signal: AbortSignal): Promise<NodeDriver> {
   const options = { timeoutMs: infoTimeoutMs, signal };
   const info = await channel.call('/csi.v1.Node/NodeGetInfo', {}, options);
   if (info.node_id === '') throw new Error(`driver ${name} has no node id`);
@@ -33,8 +33,8 @@ export async function introduce(name: string, channel: CsiChannel, signal: Abort
   };
 }
 
-/** A driver of which only the API side is emulated. */
-export function paperDriver(name: string, facts: Partial<Omit<NodeDriver, 'name' | 'channel'>> = {}): NodeDriver {
+/** A driver without a process: only its side of the API is emulated. */
+export function stubDriver(name: string, facts: Partial<Omit<NodeDriver, 'name' | 'channel'>> = {}): NodeDriver {
   const defaults = { nodeId: 'node', topology: {}, maxVolumes: 0, capabilities: new Set<string>() };
   return { name, ...defaults, ...facts, channel: undefined };
 }

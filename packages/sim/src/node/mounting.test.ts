@@ -12,7 +12,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { csiError, fakeCsiChannel, type FakeCsiChannel } from '@csi-sidecars/csi/testing';
 import { FakeClock, seededRandom } from '@csi-sidecars/runtime/testing';
-import { introduce } from './driver.ts';
+import { readNodeDriver } from './driver.ts';
 import { startSim, type Sim } from '../sim.ts';
 
 const driver = 'csi.example.com';
@@ -27,8 +27,8 @@ beforeEach(async () => {
   clock = new FakeClock();
   channel = aChannel();
   sim = startSim({ clock, random: seededRandom(1) });
-  sim.addNode({ name: 'node-1', root: '/kubelet', drivers: [await introduce(driver, channel, signal)] });
-  sim.addNode({ name: 'node-2', root: '/kubelet', drivers: [await introduce(driver, aChannel(), signal)] });
+  sim.addNode({ name: 'node-1', root: '/kubelet', drivers: [await readNodeDriver(driver, channel, signal)] });
+  sim.addNode({ name: 'node-2', root: '/kubelet', drivers: [await readNodeDriver(driver, aChannel(), signal)] });
   arrangeVolume();
   await clock.advance(100);
   return () => sim.stop();

@@ -2,10 +2,10 @@
 import { expect, it } from 'vitest';
 import { csiNodes } from '@csi-sidecars/runtime';
 import { FakeClock, seededRandom, withFaults, type DecideFault } from '@csi-sidecars/runtime/testing';
-import { paperDriver } from './driver.ts';
+import { stubDriver } from './driver.ts';
 import { startSim } from '../sim.ts';
 
-const driver = paperDriver('csi.example.com', { nodeId: 'id-1' });
+const driver = stubDriver('csi.example.com', { nodeId: 'id-1' });
 const { signal } = new AbortController();
 
 it('given that the API server is slow to unregister a driver, when it is registered again meanwhile, then it stays registered', async () => {

@@ -7,7 +7,7 @@
  */
 import { csiNodes, isAlreadyExists, nodes, type ApiClient } from '@csi-sidecars/runtime';
 import { csiNodeId } from '../annotations.ts';
-import { introduce, type NodeDriver } from './driver.ts';
+import { readNodeDriver, type NodeDriver } from './driver.ts';
 
 export interface Registrations {
   readonly get: (name: string) => NodeDriver | undefined;
@@ -79,7 +79,7 @@ export function createRegistrations({ client, nodeName, changed }: RegistrationD
   async function renew(name: string, signal: AbortSignal): Promise<void> {
     const known = drivers.get(name);
     if (known?.channel === undefined) return;
-    const driver = await introduce(name, known.channel, signal);
+    const driver = await readNodeDriver(name, known.channel, signal);
     if (driver.maxVolumes === known.maxVolumes) return;
     drivers.set(name, driver);
     await patchCsiNode(entryOf(driver), signal);

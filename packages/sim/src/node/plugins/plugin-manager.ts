@@ -15,7 +15,7 @@
 import type { Clock, Logger } from '@csi-sidecars/runtime';
 import type { StartGate } from '@csi-sidecars/runtime/internal';
 import type { CsiChannel, PluginInfo } from '@csi-sidecars/csi';
-import { introduce } from '../driver.ts';
+import { readNodeDriver } from '../driver.ts';
 import { persistently } from '../../loop/persistently.ts';
 import type { Registrations } from '../registrations.ts';
 
@@ -125,7 +125,7 @@ export function createPluginManager(deps: PluginManagerDeps): { readonly run: (s
     }
     const channel = await world.connect(info.endpoint === '' ? path : info.endpoint, signal);
     try {
-      await registrations.add(await introduce(name, channel, signal), signal);
+      await registrations.add(await readNodeDriver(name, channel, signal), signal);
       return { name, channel };
     } catch (error) {
       channel.close();
