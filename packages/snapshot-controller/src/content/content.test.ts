@@ -39,20 +39,31 @@ it('[snapshot-controller#114] given that it cannot be written, then it is tried 
 });
 
 it.each([
-  { id: 'C1', queue: singleKind.queueName, content: bare },
-  { id: 'K1', queue: groupKind.queueName, content: aGroupContent({ metadata: { finalizers: [] } }) },
+  {
+    id: '[snapshot-controller#C1]',
+    row: 'C1',
+    resource: volumeSnapshotContents,
+    queue: singleKind.queueName,
+    content: bare,
+  },
+  {
+    id: '[snapshot-controller#K1]',
+    row: 'K1',
+    resource: volumeGroupSnapshotContents,
+    queue: groupKind.queueName,
+    content: aGroupContent({ metadata: { finalizers: [] } }),
+  },
 ])(
-  '[snapshot-controller#$id] given a content that is gone before its finalizer is tried again, then nothing is asked or written for it',
-  async ({ id, queue, content }) => {
+  '$id given a content that is gone before its finalizer is tried again, then nothing is asked or written for it',
+  async ({ row, resource, queue, content }) => {
     const it = await aControllerOf(queue, {
       with: [content],
       faults: [{ when: ({ verb }) => verb === 'patch', fault: forbidden, times: 1 }],
     });
-    const resource = id === 'C1' ? volumeSnapshotContents : volumeGroupSnapshotContents;
     const before = it.server.requests.length;
     await it.vanish<KubeObject>(resource, { name: content.metadata?.name ?? '' });
     await it.clock.advance(60_000);
-    expect(it.decided().at(-1)).toBe(`${content.metadata?.name} ${id}`);
+    expect(it.decided().at(-1)).toBe(`${content.metadata?.name} ${row}`);
     expect(it.server.requests.slice(before).filter(({ verb }) => verb !== 'watch')).toEqual([]);
     await it.stop();
   },
