@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { parseOptions, reportName, select } from './options.ts';
+import { parseOptions, reportName, select, usualConcurrency } from './options.ts';
 
 it('given nothing, then everything runs on the first control plane with upstream rights and our programs', () => {
   expect(parseOptions([], {})).toEqual({
@@ -9,7 +9,7 @@ it('given nothing, then everything runs on the first control plane with upstream
     only: undefined,
     rbac: 'stock',
     programs: 'ours',
-    concurrency: 3,
+    concurrency: usualConcurrency,
     require: [],
     seed: undefined,
     load: 'tenth',

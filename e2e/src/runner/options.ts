@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The command line of `npm run e2e --`. */
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { controlPlaneNames, type ControlPlaneName } from '../control-planes/start-control-plane.ts';
 import { Refusal } from '../refusal.ts';
@@ -27,6 +28,9 @@ export interface RunnerOptions {
   readonly systemChanges: 'refused' | 'allowed';
 }
 
+/** Scenarios mostly wait. */
+export const usualConcurrency: number = 3 * availableParallelism();
+
 const origins = ['ours', 'upstream'] as const;
 const profiles: readonly RbacProfile[] = ['stock', 'minimal'];
 
@@ -36,7 +40,7 @@ export const usage: string = `usage: npm run e2e -- [options]
   --only=P-01,P-02       these scenarios; a prefix such as P- stands for all that begin with it
   --rbac=PROFILE         ${profiles.join(' or ')} (default stock)
   --programs=WHOSE       ${origins.join(' or ')} (default ours, or upstream when UPSTREAM_BIN is set)
-  --concurrency=N        scenarios side by side (default 3)
+  --concurrency=N        scenarios side by side (default ${usualConcurrency}: three for each core)
   --require=need,need    a missing need is a failure instead of "not applicable"
   --only=API             the API contract alone
   --seed=N               repeats what an earlier run left to chance (default E2E_SEED, or a new one)
@@ -55,7 +59,7 @@ export function parseOptions(args: readonly string[], env: Environment): RunnerO
       only: { type: 'string' },
       rbac: { type: 'string', default: 'stock' },
       programs: { type: 'string', default: hasUpstream(env) ? 'upstream' : 'ours' },
-      concurrency: { type: 'string', default: '3' },
+      concurrency: { type: 'string', default: String(usualConcurrency) },
       require: { type: 'string' },
       seed: { type: 'string', default: env['E2E_SEED'] ?? '' },
       full: { type: 'boolean', default: false },

@@ -5,7 +5,6 @@ import { allScenarios } from '../scenarios/all.ts';
 import type { Need } from '../scenarios/needs.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
 import type { TestRun } from '../scenarios/test-run.ts';
-import { checkDriverNames } from './driver-names.ts';
 import type { Result } from './result.ts';
 import { runScenarios } from './run-scenarios.ts';
 
@@ -31,30 +30,4 @@ it('[packaging#48] given a control plane without a scheduler, when scenarios wit
   const lines = results.map(({ id, outcome }) => `${id} ${JSON.stringify(outcome)}`);
   const expected = waiting.map(({ id }) => `${id} {"kind":"not applicable","missing":["scheduler"]}`);
   expect(lines.toSorted()).toEqual(expected.toSorted());
-});
-
-const aScenario = (id: string, more: Partial<Scenario> = {}): Scenario => ({
-  id,
-  title: id,
-  needs: ['kubelet'],
-  run: () => Promise.resolve(),
-  ...more,
-});
-
-it('[packaging#50] given two scenarios with the same driver name, when they are to run, then the run is refused before anything has begun', async () => {
-  const driverName = 'same.csi.test';
-  const both = [aScenario('P-91', { driverName }), aScenario('P-92', { driverName, serial: true }), aScenario('P-93')];
-  await expect(run(both)).rejects.toThrow('scenarios P-91 and P-92 have the same driver name same.csi.test');
-  const twice = [aScenario('P-91'), aScenario('p-91')];
-  await expect(run(twice)).rejects.toThrow('scenarios P-91 and p-91 have the same driver name p-91.e2e.csi.test');
-});
-
-it('given scenarios with the same driver name that run alone, then they run one after the other', async () => {
-  const driverName = 'same.csi.test';
-  const both = ['P-91', 'P-92'].map((id) => aScenario(id, { driverName, serial: true }));
-  expect((await run(both)).map(({ id }) => id)).toEqual(['P-91', 'P-92']);
-});
-
-it('given all scenarios, then no two that run side by side have the same driver name', () => {
-  expect(() => checkDriverNames(allScenarios)).not.toThrow();
 });

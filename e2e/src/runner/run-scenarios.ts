@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Runs scenarios: first in parallel, then the serial ones alone. Each gets its own environment, ends with the leak
- * check, and leaves artifacts on failure. A scenario that cannot run here also gives a result.
+ * Runs scenarios side by side, as far as they do not exclude each other. Each gets its own environment, ends with the leak check, and leaves
+ * artifacts on failure. A scenario that cannot run here also gives a result.
  */
 import { withDeadline } from '@csi-sidecars/runtime';
 import { describeExit } from '../processes/child-process.ts';
@@ -9,44 +9,28 @@ import { memoryOf } from '../processes/memory.ts';
 import { saveArtifacts } from '../scenarios/artifacts.ts';
 import { openContext, type ScenarioContext } from '../scenarios/context.ts';
 import { checkLeaks } from '../scenarios/leak-check.ts';
+import type { Need } from '../scenarios/needs.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
 import type { TestRun } from '../scenarios/test-run.ts';
-import { checkDriverNames } from './driver-names.ts';
 import type { Outcome, Result } from './result.ts';
+import { runScheduled, type ScheduleOptions } from './schedule.ts';
 
-export interface RunOptions {
+export interface RunOptions extends ScheduleOptions {
   readonly scenarios: readonly Scenario[];
-  /** The number of scenarios that run in parallel, serial ones excepted. */
-  readonly concurrency: number;
   /** Ids of scenarios that run however long they take. */
   readonly asked: ReadonlySet<string>;
   /** Called with each result. */
   readonly onResult: (result: Result) => void;
-  readonly signal: AbortSignal;
 }
 
 const limitsMs = { usual: 10 * 60_000, long: 30 * 60_000 };
 
 export async function runScenarios(testRun: TestRun, options: RunOptions): Promise<void> {
-  const { scenarios, concurrency, asked, onResult, signal } = options;
-  checkDriverNames(scenarios);
-  const runAll = async (queue: Scenario[], workers: number): Promise<void> => {
-    const work = async (): Promise<void> => {
-      for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
-        const own: TestRun = asked.has(next.id) ? { ...testRun, has: new Set([...testRun.has, 'time']) } : testRun;
-        onResult(await runScenario(own, next, signal));
-      }
-    };
-    await Promise.all(Array.from({ length: workers }, work));
-  };
-  await runAll(
-    scenarios.filter(({ serial }) => serial !== true),
-    concurrency,
-  );
-  await runAll(
-    scenarios.filter(({ serial }) => serial === true),
-    1,
-  );
+  const { scenarios, asked, onResult, signal } = options;
+  await runScheduled(scenarios, options, async (scenario) => {
+    const has = asked.has(scenario.id) ? new Set<Need>([...testRun.has, 'time']) : testRun.has;
+    onResult(await runScenario({ ...testRun, has }, scenario, signal));
+  });
 }
 
 async function runScenario(testRun: TestRun, scenario: Scenario, parent: AbortSignal): Promise<Result> {

@@ -8,18 +8,38 @@
 import type { ScenarioContext } from './context.ts';
 import type { Need } from './needs.ts';
 
+/**
+ * What the scenarios of a run share. Like a lock for readers and writers: any number of scenarios use a resource side by side, or one
+ * has it for itself.
+ */
+export type SharedResource =
+  /** Every scenario shares it. Exclusive: it is stopped or throttled, or the objects of all are counted, so the scenario runs alone. */
+  | 'api-server'
+  /** Exclusive: a snapshot-controller runs. It works on the snapshots of all namespaces, and two of them would do everything twice. */
+  | 'snapshot-controller'
+  /** Shared: a csi-snapshotter runs. Exclusive: the definitions of the snapshot API are deleted or changed. */
+  | 'snapshot-definitions'
+  /** Shared: an assertion limits how long something takes. Exclusive: hundreds of objects at once keep all cores busy. */
+  | 'cores'
+  /** Exclusive: programs listen on the ports that the manifests of a foreign driver name. */
+  | 'fixed-ports'
+  /** Every scenario with the need `kubelet` shares it. Exclusive: it is killed, measured, or gets a node beside it that runs no pods. */
+  | 'kubelet';
+
 export interface Scenario {
   /** For example `P-01`. */
   readonly id: string;
   readonly title: string;
   readonly needs: readonly Need[];
-  /** Disturbs resources that others use too (the control plane, the machine's cores), so it runs alone. */
-  readonly serial?: true;
+  /** What no scenario that uses it as well may disturb meanwhile. */
+  readonly exclusive?: readonly SharedResource[];
+  /** What it uses besides others, but not besides one that has it for itself. */
+  readonly shared?: readonly SharedResource[];
   /** The programs under test may end and be started again; without this, an end is a failure. */
   readonly restarts?: true;
   /** Its programs lack rights, so that requests of theirs are refused; otherwise a refusal is a failure. */
   readonly refusals?: true;
-  /** The name of its driver. Default: one of its own. A run with two scenarios of one name is refused, unless both are serial. */
+  /** The name of its driver. Default: one of its own. Scenarios of one name never run side by side. */
   readonly driverName?: string;
   /** How upstream's program fails it, always or sometimes. The scenario is then a listed improvement of ours. */
   readonly upstream?: string;

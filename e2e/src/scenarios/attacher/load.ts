@@ -35,7 +35,7 @@ export const load: readonly Scenario[] = [
     title: `${attachments} attachments on 5 nodes, ${latencyMs} ms each: the workers are busy, no volume is published twice, no write conflicts`,
     upstream: 'publishes a second time when its cache is behind its own writes',
     needs: ['driver-faults', 'driver-journal', 'driver-settings', 'audit'],
-    serial: true,
+    exclusive: ['cores'],
     run: async (ctx) => {
       const fleet = await openFleet(ctx, { nodes: 5, volumes: attachments });
       const { driver } = fleet;

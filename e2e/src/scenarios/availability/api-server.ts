@@ -15,7 +15,7 @@ export const apiServer: readonly Scenario[] = [
     id: 'H-04',
     title: 'the API server is away for some seconds under load: no process ends, and no operation is done twice',
     needs: [...needs, 'api-server-control'],
-    serial: true,
+    exclusive: ['api-server'],
     run: async (ctx) => {
       const { clock, controlPlane } = ctx.testRun;
       const driver = await ctx.startDriver();
@@ -40,7 +40,7 @@ export const apiServer: readonly Scenario[] = [
     id: 'H-06',
     title: 'changes behind a broken watch and a compacted history are not missed',
     needs: [...needs, 'api-server-control', 'compaction'],
-    serial: true,
+    exclusive: ['api-server'],
     run: async (ctx) => {
       const { clock, controlPlane } = ctx.testRun;
       const driver = await ctx.startDriver();
@@ -67,7 +67,6 @@ export const apiServer: readonly Scenario[] = [
     id: 'H-07',
     title: 'the API server answers 429 with Retry-After, then 500: requests are retried at its pace, without a crash',
     needs,
-    serial: true,
     run: async (ctx) => {
       const { clock, controlPlane } = ctx.testRun;
       await ctx.startDriver();

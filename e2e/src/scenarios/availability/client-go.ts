@@ -4,6 +4,8 @@
  * own code; for the Lease it does not matter that it does other work.
  */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { leases } from '@csi-sidecars/runtime';
 import { startProcess, type ChildProcess } from '../../processes/child-process.ts';
 import { leaseNameOf } from '../../rbac/profiles.ts';
@@ -24,7 +26,7 @@ export const clientGo: readonly Scenario[] = [
     id: 'Z-04',
     title: 'the Lease passes from ours to client-go and back, released and expired',
     needs: ['controller-manager', 'scheduler', 'host-names'],
-    serial: true,
+    shared: ['cores'],
     restarts: true,
     run: async (ctx) => {
       await ctx.startDriver();
@@ -93,23 +95,33 @@ async function claimIsBound(ctx: ScenarioContext, className: string, name: strin
   await untilBound(ctx, name);
 }
 
+/** It schedules no pod: none names it as its scheduler. */
 async function startScheduler(ctx: ScenarioContext): Promise<ChildProcess> {
   const { clock, controlPlane } = ctx.testRun;
   const tools = await ensureTools(['kube-scheduler'], { clock });
+  const config = join(ctx.scratch, 'kube-scheduler.json');
+  writeFileSync(
+    config,
+    JSON.stringify({
+      apiVersion: 'kubescheduler.config.k8s.io/v1',
+      kind: 'KubeSchedulerConfiguration',
+      clientConnection: { kubeconfig: controlPlane.adminKubeconfig },
+      leaderElection: {
+        leaderElect: true,
+        resourceNamespace: ctx.namespace,
+        resourceName: leaseNameOf(subjects[program], ctx.driverName),
+        leaseDuration: `${leaseMs}ms`,
+        renewDeadline: `${renewMs}ms`,
+        retryPeriod: `${retryMs}ms`,
+      },
+      profiles: [{ schedulerName: ctx.namespace }],
+    }),
+  );
   const scheduler = await startProcess(
     {
       name: 'kube-scheduler',
       command: tools['kube-scheduler'],
-      args: [
-        `--kubeconfig=${controlPlane.adminKubeconfig}`,
-        '--secure-port=0',
-        '--leader-elect=true',
-        `--leader-elect-resource-namespace=${ctx.namespace}`,
-        `--leader-elect-resource-name=${leaseNameOf(subjects[program], ctx.driverName)}`,
-        `--leader-elect-lease-duration=${leaseMs}ms`,
-        `--leader-elect-renew-deadline=${renewMs}ms`,
-        `--leader-elect-retry-period=${retryMs}ms`,
-      ],
+      args: [`--config=${config}`, '--secure-port=0'],
       logFile: `${ctx.folder}/kube-scheduler.log`,
     },
     clock,

@@ -27,7 +27,7 @@ export const clocks: readonly Scenario[] = [
     title:
       'the clock of one replica is two minutes ahead: a living leader keeps its Lease, on either side, and a dead one is replaced in time',
     needs: ['host-names', 'driver-journal', 'own-clocks'],
-    serial: true,
+    shared: ['cores'],
     restarts: true,
     run: async (ctx) => {
       const { clock, timeFactor } = ctx.testRun;

@@ -14,7 +14,7 @@ export const elections: readonly Scenario[] = [
     title:
       'two replicas of csi-attacher and of csi-resizer: the leader of each is killed, and the other takes over in time',
     needs: ['host-names'],
-    serial: true,
+    shared: ['cores'],
     restarts: true,
     run: async (ctx) => {
       await ctx.startDriver();

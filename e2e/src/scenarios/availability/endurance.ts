@@ -68,7 +68,6 @@ export const endurance: readonly Scenario[] = [
     title:
       'both replicas lose the API server for longer than the Lease: one leads when it is back, and no work is lost',
     needs: ['host-names', 'driver-journal'],
-    serial: true,
     restarts: true,
     run: async (ctx) => {
       const { clock, controlPlane } = ctx.testRun;

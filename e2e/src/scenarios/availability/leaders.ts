@@ -17,7 +17,7 @@ export const leaders: readonly Scenario[] = [
     id: 'H-01',
     title: `the leader is killed with ${claims} claims in flight: the other takes over in time, one volume each`,
     needs,
-    serial: true,
+    shared: ['cores'],
     restarts: true,
     run: async (ctx) => {
       const { clock } = ctx.testRun;
@@ -42,7 +42,7 @@ export const leaders: readonly Scenario[] = [
     title:
       'the leader is asked to go (ReleaseLeaderElectionOnExit): it finishes its call, frees the lease, the other takes over',
     needs,
-    serial: true,
+    shared: ['cores'],
     restarts: true,
     run: async (ctx) => {
       const { clock } = ctx.testRun;
@@ -67,7 +67,6 @@ export const leaders: readonly Scenario[] = [
     title: 'the leader freezes and thaws when another leads: it makes no further call and no write but ends',
     upstream: 'still works off what its old watches bring, before it notices that it lost the lease',
     needs,
-    serial: true,
     restarts: true,
     run: async (ctx) => {
       const driver = await ctx.startDriver();
@@ -93,7 +92,7 @@ export const leaders: readonly Scenario[] = [
     id: 'H-05',
     title: 'only the leader loses the API server: it ends after the renew deadline, the other takes over',
     needs,
-    serial: true,
+    shared: ['cores'],
     restarts: true,
     run: async (ctx) => {
       const { clock, controlPlane } = ctx.testRun;

@@ -33,7 +33,7 @@ export const attachmentMixedImplementations: readonly Scenario[] = [
       'driver-settings',
       'controller-manager',
     ],
-    serial: true,
+    exclusive: ['cores'],
     restarts: true,
     run: async (ctx) => {
       const fleet = await openFleet(ctx, { nodes: 5, volumes: attachments });

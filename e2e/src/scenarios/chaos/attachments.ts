@@ -35,7 +35,7 @@ export const attachmentChaos: readonly Scenario[] = [
     id: 'Z-07',
     title: `twenty kills of csi-attacher, driver and API server while ${volumes} volumes move among 5 nodes, of which two are lost: never attached to two`,
     needs: ['driver-faults', 'driver-journal', 'driver-settings', 'api-server-control'],
-    serial: true,
+    exclusive: ['api-server'],
     restarts: true,
     run: async (ctx) => {
       const fleet = await openFleet(ctx, { nodes: 5, volumes, volumeParts: (what) => claimedBy(ctx, what) });

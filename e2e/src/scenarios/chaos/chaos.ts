@@ -21,7 +21,7 @@ export const chaos: readonly Scenario[] = [
     id: 'Z-01',
     title: `twenty kills of sidecar, driver and API server while ${claims} claims come and go: one volume each, then none`,
     needs: ['driver-faults', 'driver-journal', 'api-server-control'],
-    serial: true,
+    exclusive: ['api-server'],
     restarts: true,
     run: async (ctx) => {
       await ctx.startDriver();

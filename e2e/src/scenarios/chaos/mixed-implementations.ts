@@ -27,7 +27,7 @@ export const mixedImplementations: readonly Scenario[] = [
     id: 'Z-02',
     title: `ours and upstream's take over from each other during ${claims} claims, and back: one Lease, one volume each`,
     needs: ['both-implementations', 'host-names', 'driver-faults', 'driver-journal', 'controller-manager'],
-    serial: true,
+    exclusive: ['cores'],
     restarts: true,
     run: async (ctx) => {
       const driver = await ctx.startDriver();

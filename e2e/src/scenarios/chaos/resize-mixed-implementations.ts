@@ -43,7 +43,7 @@ export const resizeMixedImplementations: readonly Scenario[] = [
       'driver-settings',
       'controller-manager',
     ],
-    serial: true,
+    exclusive: ['cores'],
     restarts: true,
     run: async (ctx) => {
       const driver = await ctx.startDriver(withoutNode);

@@ -105,7 +105,7 @@ export const snapshotMixedImplementations: readonly Scenario[] = [
     title:
       "our snapshot-controller with upstream's csi-snapshotter, and the reverse: a snapshot and a group, taken and deleted; with our csi-snapshotter, a deletion during a call",
     needs,
-    serial: true,
+    exclusive: ['snapshot-controller', 'cores'],
     restarts: true,
     run: async (ctx) => {
       const volumeSnapshotClassName = await prepare(ctx);
@@ -124,7 +124,7 @@ export const snapshotMixedImplementations: readonly Scenario[] = [
     id: 'Z-11',
     title: `ours and upstream's snapshot programs take over from each other during ${snapshots} snapshots, in both directions`,
     needs,
-    serial: true,
+    exclusive: ['snapshot-controller', 'cores'],
     restarts: true,
     run: async (ctx) => {
       const volumeSnapshotClassName = await prepare(ctx);

@@ -33,7 +33,7 @@ export const snapshotChaos: readonly Scenario[] = [
     id: 'Z-12',
     title: `twenty kills of csi-snapshotter, snapshot-controller, driver and API server while ${snapshots} snapshots come and go (a tenth without --full): one in the storage for each, then none`,
     needs: ['driver-faults', 'driver-journal', 'driver-settings', 'api-server-control'],
-    serial: true,
+    exclusive: ['api-server'],
     restarts: true,
     run: async (ctx) => {
       await installDefinitions(ctx);

@@ -47,7 +47,7 @@ export const sourceChaos: readonly Scenario[] = [
     id: 'Z-13',
     title: `twenty kills of csi-provisioner, driver and API server during ${ofEach} restores and ${ofEach} clones (a tenth without --full): one volume each, no finalizer left, then none`,
     needs: ['driver-faults', 'driver-journal', 'driver-settings', 'api-server-control'],
-    serial: true,
+    exclusive: ['api-server'],
     restarts: true,
     run: async (ctx) => {
       await installDefinitions(ctx);

@@ -11,6 +11,7 @@ export const combined: readonly Scenario[] = [
     title:
       'one process with four controllers: claim, attach, grow, snapshot, delete; four leases, one watch of each kind',
     needs: ['driver-settings', 'driver-journal'],
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       const stage = await setStage(ctx);
       await ctx.startSidecar('csi-sidecars', {

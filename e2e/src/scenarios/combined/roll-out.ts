@@ -70,7 +70,7 @@ export const combinedRollOut: readonly Scenario[] = [
       'driver-settings',
       'controller-manager',
     ],
-    serial: true,
+    exclusive: ['snapshot-controller', 'cores'],
     restarts: true,
     run: async (ctx) => {
       const count = ctx.many(volumes);

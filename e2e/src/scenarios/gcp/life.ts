@@ -13,12 +13,16 @@ import { createPod } from '../pods.ts';
 import { createClaim, untilBound, untilEvent } from '../provisioner/steps.ts';
 import { ask, claimOf, makeClass, modifyCallsOf, untilSize, untilStatus, wantClass } from '../resizer/steps.ts';
 import type { Scenario } from '../scenario.ts';
-import { createSnapshot, createSnapshotClass, fromSnapshot, untilReady } from '../snapshots/steps.ts';
+import {
+  createSnapshot,
+  createSnapshotClass,
+  fromSnapshot,
+  startSnapshotController,
+  untilReady,
+} from '../snapshots/steps.ts';
 import { createDiskClass, endAll, needs, size, startGcp, untilHeld, zoneKey, zoneOf } from './steps.ts';
 
 const request = { resources: { requests: { storage: size } } };
-/** The manifests give each program a port, so that two such deployments cannot run side by side. */
-const serial = true;
 /** The roles of the driver are older than what is done with snapshots when one is restored. */
 const refusals = true;
 
@@ -28,10 +32,11 @@ export const gcpLife: readonly Scenario[] = [
     title:
       'a disk from claim to deletion: made in the zone of its pod, attached, grown, modified, snapshotted, restored, cloned, detached',
     needs,
-    serial,
+    exclusive: ['snapshot-controller', 'fixed-ports'],
     refusals,
     run: async (ctx) => {
       const { cloud, second } = await startGcp(ctx);
+      await startSnapshotController(ctx);
       const className = await createDiskClass(ctx);
       await createClaim(ctx, className, { spec: request });
       await createPod(ctx, { name: 'pod', node: second.node });
@@ -89,7 +94,8 @@ export const gcpLife: readonly Scenario[] = [
     id: 'G-02',
     title: 'Immediate: disks follow the class to their zone, and pods follow the disks',
     needs,
-    serial,
+    exclusive: ['fixed-ports'],
+    shared: ['snapshot-definitions'],
     refusals,
     run: async (ctx) => {
       const { cloud, first, second } = await startGcp(ctx);
@@ -117,7 +123,8 @@ export const gcpLife: readonly Scenario[] = [
     id: 'G-03',
     title: 'a regional disk is reachable from both of its zones, and moves with its pod from one to the other',
     needs,
-    serial,
+    exclusive: ['fixed-ports'],
+    shared: ['snapshot-definitions'],
     refusals,
     run: async (ctx) => {
       const { cloud, first, second } = await startGcp(ctx);
@@ -146,10 +153,11 @@ export const gcpLife: readonly Scenario[] = [
     id: 'G-04',
     title: 'an image of a disk, restored as a disk for many readers: attached read-only, to both nodes at once',
     needs,
-    serial,
+    exclusive: ['snapshot-controller', 'fixed-ports'],
     refusals,
     run: async (ctx) => {
       const { cloud, first, second } = await startGcp(ctx);
+      await startSnapshotController(ctx);
       const className = await createDiskClass(ctx, {
         parameters: { type: 'pd-standard', 'replication-type': 'regional-pd' },
         volumeBindingMode: 'Immediate',

@@ -18,7 +18,7 @@ import type { Need } from '../needs.ts';
 import { aCsiDriver } from '../objects.ts';
 import { endPod } from '../pod-life.ts';
 import { createClass } from '../provisioner/steps.ts';
-import { deleteSnapshot, installDefinitions, startSnapshotController, untilGone } from '../snapshots/steps.ts';
+import { deleteSnapshot, installDefinitions, untilGone } from '../snapshots/steps.ts';
 
 /** The driver is built with Go, which is there where the real control plane was. */
 export const needs: readonly Need[] = ['controller-manager', 'scheduler', 'audit'];
@@ -69,7 +69,6 @@ export async function startGcp(ctx: ScenarioContext, { args = {}, ...options }: 
   });
   await installDefinitions(ctx);
   await startSidecars(ctx, manifests, { cloud, args });
-  await startSnapshotController(ctx);
   return { cloud, first: first!, second: second! };
 }
 

@@ -13,11 +13,16 @@ import { createPod } from '../pods.ts';
 import { createClaim, deleteClaim, untilBound, untilEvent } from '../provisioner/steps.ts';
 import { makeClass, untilStatus, wantClass } from '../resizer/steps.ts';
 import type { Scenario } from '../scenario.ts';
-import { createSnapshot, createSnapshotClass, fromSnapshot, untilReady } from '../snapshots/steps.ts';
+import {
+  createSnapshot,
+  createSnapshotClass,
+  fromSnapshot,
+  startSnapshotController,
+  untilReady,
+} from '../snapshots/steps.ts';
 import { createDiskClass, endAll, needs, size, startGcp, untilHeld, zoneKey } from './steps.ts';
 
 const request = { resources: { requests: { storage: size } } };
-const serial = true;
 const refusals = true;
 
 export const gcpTrouble: readonly Scenario[] = [
@@ -25,10 +30,11 @@ export const gcpTrouble: readonly Scenario[] = [
     id: 'G-05',
     title: 'what the driver refuses is reported in its words, and leaves nothing in the cloud',
     needs,
-    serial,
+    exclusive: ['snapshot-controller', 'fixed-ports'],
     refusals,
     run: async (ctx) => {
       const { cloud, first } = await startGcp(ctx);
+      await startSnapshotController(ctx);
       const immediate = { volumeBindingMode: 'Immediate' } as const;
       const unknown = await createDiskClass(ctx, { parameters: { speed: 'high' }, ...immediate }, 'unknown');
       await createClaim(ctx, unknown, { name: 'refused', spec: request });
@@ -81,7 +87,8 @@ export const gcpTrouble: readonly Scenario[] = [
     title:
       'a cloud that takes longer than the time-outs: the driver refuses every repetition, and there is one disk for each claim',
     needs,
-    serial,
+    exclusive: ['fixed-ports'],
+    shared: ['snapshot-definitions'],
     refusals,
     run: async (ctx) => {
       const impatient = ['--timeout=1s', '--retry-interval-start=300ms', '--retry-interval-max=1s'];
@@ -127,7 +134,8 @@ export const gcpTrouble: readonly Scenario[] = [
     id: 'G-07',
     title: 'a disk that was detached behind our back is attached again; one that is attached is left alone',
     needs,
-    serial,
+    exclusive: ['fixed-ports'],
+    shared: ['snapshot-definitions'],
     refusals,
     run: async (ctx) => {
       const { cloud, first, second } = await startGcp(ctx, { args: { 'csi-attacher': ['--reconcile-sync=2s'] } });

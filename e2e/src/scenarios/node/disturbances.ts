@@ -62,7 +62,7 @@ export const disturbances: readonly Scenario[] = [
     title:
       'kubelet killed and started while a pod writes: the writer goes on, the driver is registered within 10 s, pods mount and end',
     needs: ['kubelet', 'node-control'],
-    serial: true,
+    exclusive: ['kubelet'],
     run: async (ctx) => {
       const { node } = await deployWithWriter(ctx);
       const kubelet = ctx.testRun.controlPlane.components.get('kubelet')!;

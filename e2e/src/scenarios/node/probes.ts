@@ -19,7 +19,7 @@ export const probes: readonly Scenario[] = [
     title:
       'exec probe of the registrar (--mode=kubelet-registration-probe) every second for a minute (20 s without --full): each ends within 1 s with 0',
     needs: ['kubelet'],
-    serial: true,
+    exclusive: ['kubelet'],
     run: async (ctx) => {
       const { load, timeFactor } = ctx.testRun;
       const { node } = await deployDriverOnly(ctx);

@@ -40,7 +40,7 @@ export const nodeSnapshots: readonly Scenario[] = [
     title:
       'a snapshot while a pod writes, restored for another pod: the file from before, every line until then, no gap; the writer goes on',
     needs: ['kubelet'],
-    serial: true,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       const className = await deployForSnapshots(ctx);
       const volumeSnapshotClassName = await createSnapshotClass(ctx);
@@ -80,7 +80,7 @@ export const nodeSnapshots: readonly Scenario[] = [
     title:
       'a group of three volumes while a pod writes to them in turn, restored for another pod: they differ by one line at most',
     needs: ['kubelet'],
-    serial: true,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       const className = await deployForSnapshots(ctx);
       for (const name of folders) await createClaim(ctx, className, { name });

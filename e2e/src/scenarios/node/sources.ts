@@ -65,7 +65,7 @@ export const nodeSources: readonly Scenario[] = [
     title:
       'file systems: clones and restores, equal and larger, hold what a pod wrote before and not what was written later',
     needs: ['kubelet'],
-    serial: true,
+    exclusive: ['snapshot-controller'],
     run: (ctx) => copy(ctx, fileSystem),
   },
   {
@@ -73,14 +73,14 @@ export const nodeSources: readonly Scenario[] = [
     title:
       'block volumes: clones and restores, equal and larger, hold what a pod wrote before and not what was written later',
     needs: ['kubelet'],
-    serial: true,
+    exclusive: ['snapshot-controller'],
     run: (ctx) => copy(ctx, block),
   },
   {
     id: 'M-09',
     title: 'a restored and a cloned file system grow under their pods: each once, and their data is intact',
     needs: ['kubelet'],
-    serial: true,
+    exclusive: ['snapshot-controller'],
     run: growCopies,
   },
 ];

@@ -46,7 +46,7 @@ export const observability: readonly Scenario[] = [
     id: 'O-01',
     title: 'the metrics of every program are valid in the strict sense, show what it did, and do not grow with use',
     needs: ['driver-settings', 'driver-journal'],
-    serial: true,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       await installDefinitions(ctx);
       await ctx.startDriver(withoutNode);
@@ -145,7 +145,7 @@ export const observability: readonly Scenario[] = [
     id: 'O-05',
     title: '/healthz/leader-election: 200 of the leader and of the standby, not of a leader that is frozen',
     needs: ['host-names'],
-    serial: true,
+    shared: ['cores'],
     restarts: true,
     run: async (ctx) => {
       await ctx.startDriver();

@@ -9,7 +9,7 @@ import {
   isWorkload,
   renderChart,
   type ChartName,
-  type ChartObject,
+  type Workload,
 } from '../../deployment/chart-objects.ts';
 import type { Values } from '../../deployment/values.ts';
 import { addEmulatedNode } from '../../nodes/emulated-node.ts';
@@ -32,7 +32,7 @@ export const chartRights: readonly Scenario[] = [
     title:
       'each program with the arguments and rights that the charts render for it: capacity, claim, attach, grow, modify, snapshot, group, delete, and no request is refused',
     needs: ['rbac', 'audit', 'controller-manager', 'attributes-classes', 'driver-settings', 'driver-journal'],
-    serial: true,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       await ensureTools(['helm'], { env: ctx.testRun.env });
       const stage = await setStage(ctx);
@@ -97,7 +97,7 @@ async function startRendered(ctx: ScenarioContext, chart: ChartName, values: Val
   const objects = await renderChart(ctx, chart, { ...values, ...whose(ctx, chart, values) });
   const deployment = objects.find(({ kind }) => kind === 'Deployment');
   assert.ok(deployment !== undefined && isWorkload(deployment));
-  const one = { ...deployment, spec: { ...deployment.spec, replicas: 1 } } as ChartObject;
+  const one = { ...deployment, spec: { ...deployment.spec, replicas: 1, template: nowhere(deployment) } };
   await createObjects(ctx, [...objects.filter(({ kind }) => rights.includes(kind)), one]);
   const { containers, serviceAccountName = '' } = deployment.spec.template.spec;
   const pod = await podOf(ctx, deployment.metadata.name);
@@ -111,6 +111,11 @@ async function startRendered(ctx: ScenarioContext, chart: ChartName, values: Val
   }
 }
 
+/** No node runs its pods. One that another scenario has made would be gone before it had ended them. */
+function nowhere({ spec: { template } }: Workload): Workload['spec']['template'] {
+  return { ...template, spec: { ...template.spec, nodeSelector: { 'e2e.csi.test/runs': 'nothing' } } };
+}
+
 /** The socket is another one here, and the ports of a pod may be taken on this machine. */
 const ofPod = /^--(csi-address|http-endpoint)=/;
 
@@ -121,7 +126,7 @@ function whose({ testRun }: ScenarioContext, chart: ChartName, { sidecars = {} }
   return chart === 'csi-driver' ? { sidecars: { ...(sidecars as Values), ...ours } } : ours;
 }
 
-/** Waits for a node that runs it, or is on one that runs nothing. */
+/** Its name is in the environment of the program. */
 async function podOf(ctx: ScenarioContext, deployment: string): Promise<Pod> {
   return await ctx.eventually(`the Deployment ${deployment} has a pod`, async () => {
     const { items } = await ctx.api.list(pods, { namespace: ctx.namespace });

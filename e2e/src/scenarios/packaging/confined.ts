@@ -32,7 +32,7 @@ export const confined: readonly Scenario[] = [
     title:
       'controllers as uid 12345 of group 0, with a read-only root, without capabilities and under a system call filter: a volume is provisioned, attached, written to, snapshot, restored and grown',
     needs: ['kubelet'],
-    serial: true,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       await installDefinitions(ctx);
       const { driver } = await deployAll(ctx, {

@@ -67,7 +67,7 @@ export const examples: readonly Scenario[] = [
     id: 'I-17',
     title: `the example ceph-csi-rbd ${inTitle}`,
     needs: ['kubelet', 'scheduler', 'driver-journal'],
-    serial: true,
+    exclusive: ['api-server'],
     driverName: readExample('ceph-csi-rbd').driver.name,
     run: (ctx) => live(ctx, { example: 'ceph-csi-rbd', before: createForCeph, reaches: secretsReach }),
   },
@@ -75,7 +75,7 @@ export const examples: readonly Scenario[] = [
     id: 'I-18',
     title: `the example longhorn ${inTitle}`,
     needs: ['kubelet', 'scheduler', 'driver-journal'],
-    serial: true,
+    exclusive: ['api-server'],
     // helm takes rights and class away before the programs have ended, and csi-provisioner then wants to delete the capacity of that class.
     refusals: true,
     driverName: readExample('longhorn').driver.name,

@@ -61,7 +61,7 @@ export const images: readonly Scenario[] = [
     title:
       'the pods of the controllers and of the node are deleted: they end by themselves within 3 s, long before kubelet would kill them',
     needs: ['kubelet'],
-    serial: true,
+    exclusive: ['kubelet'],
     run: async (ctx) => {
       await deployAll(ctx);
       // Process 1 does not get a signal that it has no handler for, so nothing ends by itself before its program runs.
@@ -86,7 +86,7 @@ export const images: readonly Scenario[] = [
     title:
       'livenessprobe and registrar with 64 MiB, warm and from a cold page cache: healthy within 5 s; with 32 MiB warm: never killed',
     needs: ['kubelet'],
-    serial: true,
+    exclusive: ['kubelet'],
     run: async (ctx) => {
       const deployment = await deployDriverOnly(ctx);
       for (const program of ['liveness-probe', registrarName] as const) {

@@ -33,7 +33,7 @@ export const releases: readonly Scenario[] = [
     title:
       'both charts are installed, tested, upgraded, rolled back, removed and installed again under a pod that writes: it never stops, after each step volumes reach pods',
     needs: ['kubelet'],
-    serial: true,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       await installDefinitions(ctx);
       const cluster = await prepareReleases(ctx);

@@ -30,7 +30,7 @@ export const stockSnapshotController: readonly Scenario[] = [
     title:
       "upstream's manifests of snapshot-controller with our image: one call for a snapshot, both objects bound, ready, with time, size and finalizers",
     needs: ['kubelet'],
-    serial: true,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       await installDefinitions(ctx);
       await deployAll(ctx, { controllers: ['csi-provisioner', 'csi-attacher', 'csi-snapshotter'] });

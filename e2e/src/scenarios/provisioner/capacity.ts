@@ -221,7 +221,7 @@ export const capacity: readonly Scenario[] = [
     title: 'uninstalling the Deployment of the provisioner removes all its capacity objects',
     needs: ['controller-manager', 'driver-journal', 'driver-settings'],
     // On a real kubelet pods of other scenarios' drivers would be scheduled to its nodes, which run nothing.
-    serial: true,
+    exclusive: ['kubelet'],
     restarts: true,
     run: async (ctx) => {
       const { all } = await twoByTwo(ctx);

@@ -96,8 +96,8 @@ export const leftovers: readonly Scenario[] = [
     title:
       'csi-sidecars leftovers lists what a csi-provisioner left, removes what is safe, and the rest only with --include-unsettled',
     needs: ['driver-journal', 'driver-faults', 'driver-settings'],
-    // A snapshot-controller of another scenario would work on the snapshot.
-    serial: true,
+    // It starts none, and one of another scenario would work on the snapshot.
+    exclusive: ['snapshot-controller'],
     restarts: true,
     run: async (ctx) => {
       const { api, namespace } = ctx;

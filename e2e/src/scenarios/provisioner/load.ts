@@ -18,7 +18,7 @@ export const load: readonly Scenario[] = [
     id: 'P-25',
     title: `${claims} claims at once: all bound, each with a volume of its own, at most ${writesPerClaim} writes each`,
     needs: ['driver-journal', 'audit'],
-    serial: true,
+    exclusive: ['cores'],
     run: async (ctx) => {
       const driver = await ctx.startDriver();
       await ctx.startProvisioner({ args: ['--kube-api-qps=100', '--kube-api-burst=200'] });

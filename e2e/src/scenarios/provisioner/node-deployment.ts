@@ -62,7 +62,7 @@ export const nodeDeployment: readonly Scenario[] = [
     id: 'P-33',
     title: 'node deployment, immediate binding: of three instances one makes each volume, on its node, and deletes it',
     needs,
-    serial: true,
+    exclusive: ['cores'],
     upstream: repeatsDeletions,
     run: async (ctx) => {
       const { names: nodeNames } = await startInstances(ctx);
@@ -80,7 +80,7 @@ export const nodeDeployment: readonly Scenario[] = [
     title:
       'node deployment, late binding: each volume is made where the pod of its claim is to run, and no claim is moved',
     needs,
-    serial: true,
+    exclusive: ['cores'],
     upstream: repeatsDeletions,
     run: async (ctx) => {
       const { names: nodeNames } = await startInstances(ctx, { args: ['--node-deployment-immediate-binding=false'] });
@@ -102,7 +102,6 @@ export const nodeDeployment: readonly Scenario[] = [
     id: 'P-35',
     title: 'node deployment: the claim of an instance that was killed during its call waits for that node',
     needs: [...needs, 'driver-faults'],
-    serial: true,
     restarts: true,
     upstream: 'a restart forgets the call, and the volume of a deleted claim stays in the storage',
     run: async (ctx) => {
@@ -132,7 +131,6 @@ export const nodeDeployment: readonly Scenario[] = [
     id: 'P-37',
     title: 'node deployment: a Node that is away for a moment costs no volume',
     needs: [...needs, 'driver-faults'],
-    serial: true,
     restarts: true,
     upstream: 'a restart forgets the call, so the instance of the next node makes a second volume',
     run: async (ctx) => {

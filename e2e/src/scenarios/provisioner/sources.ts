@@ -32,8 +32,6 @@ import { installGrants } from './reference-grants.ts';
 
 const mebibytes = 64;
 const quick = ['--retry-interval-start=300ms', '--retry-interval-max=2s'] as const;
-/** Snapshot objects are cluster-wide, and their definitions are shared. */
-const serial = true;
 
 type ClaimSpec = Partial<NonNullable<PersistentVolumeClaim['spec']>>;
 
@@ -182,7 +180,7 @@ export const sources: readonly Scenario[] = [
     id: 'P-14',
     title: 'restore of a snapshot, of equal and of larger size: the data is equal, and the snapshot is free again',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       const origin = await withData(ctx, await readyToRestore(ctx));
       await takeSnapshot(ctx);
@@ -205,7 +203,7 @@ export const sources: readonly Scenario[] = [
     id: 'P-15',
     title: 'restore of a snapshot that is larger than the claim: no call, and the event explains the sizes',
     needs: ['driver-journal', 'driver-settings'],
-    serial,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       const className = await readyToRestore(ctx);
       await createClaim(ctx, className);
@@ -227,7 +225,7 @@ export const sources: readonly Scenario[] = [
     id: 'P-16',
     title: 'a snapshot of a file system is restored as a block volume only with the annotation of its content',
     needs: ['driver-journal', 'driver-settings'],
-    serial,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       const className = await readyToRestore(ctx, { parameters: { layout: 'filesystem' } });
       const blockClass = await createClass(ctx, {}, 'block');
@@ -256,7 +254,7 @@ export const sources: readonly Scenario[] = [
     id: 'P-17',
     title: 'a snapshot of another namespace is restored only with a ReferenceGrant there',
     needs: ['driver-journal', 'driver-settings'],
-    serial,
+    exclusive: ['snapshot-controller'],
     upstream: 'always: its finalizer stays on the snapshot until a sweep, five minutes later',
     run: async (ctx) => {
       const gate = '--feature-gates=CrossNamespaceVolumeDataSource=true';
@@ -306,7 +304,7 @@ export const sources: readonly Scenario[] = [
     id: 'R-14',
     title: 'a restored and a cloned volume grow, each by one call',
     needs: ['driver-journal', 'driver-settings'],
-    serial,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       const className = await readyToRestore(ctx, { allowVolumeExpansion: true }, withoutNode);
       await ctx.startResizer({ args: quick });

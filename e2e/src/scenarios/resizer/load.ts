@@ -54,7 +54,7 @@ export const load: readonly Scenario[] = [
       'a thousand claims (a tenth without --full) grow and get another class: three writes and two events each time, one write more after the node, no conflict',
     upstream: 'its own writes conflict, so that there are more of them',
     needs: ['attributes-classes', 'expansion-recovery', ...needs, 'audit'],
-    serial: true,
+    exclusive: ['cores'],
     run: async (ctx) => {
       const names = await boundClaims(ctx, 1_000, plainDriver);
       await Promise.all(names.map((name) => ask(ctx, '2Gi', name)));

@@ -7,6 +7,7 @@ import { createCalls, deletedIds, publishCalls } from '../../driver/calls.ts';
 import { memoryOf } from '../../processes/memory.ts';
 import type { SupervisedProcess } from '../../processes/supervised-process.ts';
 import { attachAll, detachAll, openFleet, releaseAll } from '../attacher/fleet.ts';
+import { attachmentsOf } from '../attacher/steps.ts';
 import { createNamedClaims } from '../availability/claims.ts';
 import type { ScenarioContext } from '../context.ts';
 import { aVolume } from '../objects.ts';
@@ -27,7 +28,7 @@ export const scale: readonly Scenario[] = [
     title:
       '1,000 claims (100 without --full) made, bound and deleted, three times: the last time needs no more memory than the one before',
     needs: ['time', 'driver-journal', 'audit'],
-    serial: true,
+    exclusive: ['api-server'],
     run: async (ctx) => {
       const claims = ctx.many(1_000);
       const driver = await ctx.startDriver();
@@ -62,7 +63,7 @@ export const scale: readonly Scenario[] = [
     title:
       "10,000 volumes of another driver (1,000 without --full) beside a driver's own: an idle sidecar uses less than 1 % of a core",
     needs: ['time', 'driver-journal'],
-    serial: true,
+    exclusive: ['api-server'],
     run: async (ctx) => {
       const { clock } = ctx.testRun;
       const volumes = ctx.many(10_000);
@@ -93,7 +94,7 @@ export const scale: readonly Scenario[] = [
     title:
       '5,000 attachments (500 without --full), and csi-attacher starts again: it is ready within 60 s, and publishes none of them again',
     needs: ['time', 'driver-journal', 'driver-settings'],
-    serial: true,
+    exclusive: ['cores'],
     restarts: true,
     run: async (ctx) => {
       const { clock } = ctx.testRun;
@@ -102,17 +103,14 @@ export const scale: readonly Scenario[] = [
       await attachAll(ctx, fleet);
       const known = (await publishCalls(fleet.driver)).length;
       await attacher.destroy();
-      const [removed] = (await ctx.api.list(volumeAttachments)).items;
+      const [removed] = await attachmentsOf(ctx);
       await ctx.api.delete(volumeAttachments, { name: removed?.metadata?.name ?? '' });
 
       const startedMs = clock.monotonicMs();
       await attacher.start();
       await ctx.eventually(
         'an attachment that was deleted meanwhile is gone',
-        async () =>
-          (await ctx.api.list(volumeAttachments)).items.every(
-            ({ metadata }) => metadata?.uid !== removed?.metadata?.uid,
-          ),
+        async () => (await attachmentsOf(ctx)).every(({ metadata }) => metadata?.uid !== removed?.metadata?.uid),
         60_000,
       );
       ctx.note(`ready after ${Math.round(clock.monotonicMs() - startedMs)} ms`);

@@ -42,7 +42,7 @@ export const hostility: readonly Scenario[] = [
     title:
       'objects of a hostile user, huge, odd and contradictory: no program ends, and the volumes of others have their whole life',
     needs: ['scheduler', 'driver-journal', 'driver-settings'],
-    serial: true,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       await installDefinitions(ctx);
       const nodeName = ctx.nameOf('node');

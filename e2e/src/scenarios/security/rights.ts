@@ -60,7 +60,7 @@ export const missingRights: readonly Scenario[] = [
     title:
       'with the rights of an older release, which only reads snapshots: a snapshot is restored, without protection',
     needs: ['rbac', 'driver-journal', 'driver-settings'],
-    serial: true,
+    exclusive: ['snapshot-controller'],
     refusals: true,
     run: async (ctx) => {
       await installDefinitions(ctx);

@@ -42,7 +42,7 @@ export const secrecy: readonly Scenario[] = [
     id: 'X-07',
     title: 'at -v=10, through failures and success, no secret shows in logs, events, objects or metrics',
     needs: ['scheduler', 'driver-faults', 'driver-journal', 'driver-settings'],
-    serial: true,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       const { namespace } = ctx;
       await installDefinitions(ctx);

@@ -28,14 +28,13 @@ import {
 } from './steps.ts';
 
 const needs = ['driver-journal', 'driver-settings'] as const;
-const serial = true;
 
 export const snapshotBasics: readonly Scenario[] = [
   {
     id: 'S-01',
     title: 'a snapshot of a bound claim: one call, both objects bound, ready, with time, size and finalizers',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       const [bound] = await readyToSnapshot(ctx);
       await takeOne(ctx, bound!);
@@ -45,7 +44,7 @@ export const snapshotBasics: readonly Scenario[] = [
     id: 'S-02',
     title: 'deletion: policy Delete removes it from the storage with one call, policy Retain keeps content and storage',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       await readyToSnapshot(ctx);
       const [deleting, retaining] = [
@@ -85,7 +84,7 @@ export const snapshotBasics: readonly Scenario[] = [
     title:
       'a snapshot that needs twenty seconds (a tenth without --full): it is asked for again with the same name until it is ready; one is made',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       const seconds = ctx.many(20);
       await readyToSnapshot(ctx, { driver: { settings: { snapshotProcessingMs: seconds * 1_000 } } });
@@ -109,7 +108,7 @@ export const snapshotBasics: readonly Scenario[] = [
     id: 'S-06',
     title: 'a snapshot that exists in the storage gets a content and a snapshot: bound both ways, and nothing is made',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       await readyToSnapshot(ctx);
       const volumeSnapshotClassName = await createSnapshotClass(ctx, { deletionPolicy: 'Retain' });
@@ -137,7 +136,7 @@ export const snapshotBasics: readonly Scenario[] = [
     id: 'S-09',
     title: 'no class: an error without a default, then it works; two defaults are an error with an event',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       await readyToSnapshot(ctx);
       await createSnapshot(ctx, {});
@@ -165,7 +164,7 @@ export const snapshotBasics: readonly Scenario[] = [
     id: 'S-16',
     title: 'invalid objects are refused by the API server with the texts of the definitions',
     needs: ['admission', ...needs],
-    serial,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       await readyToSnapshot(ctx);
       const volumeSnapshotClassName = await createSnapshotClass(ctx);
@@ -195,7 +194,7 @@ export const snapshotBasics: readonly Scenario[] = [
     id: 'S-17',
     title: 'the secret of the class goes with creation and deletion, also when the class is gone by then',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       await readyToSnapshot(ctx);
       const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }];

@@ -85,7 +85,7 @@ export const conversion: readonly Scenario[] = [
     title:
       'the API server converts group contents through the webhook: v1, v1beta2 and v1beta1 lose nothing, digits included',
     needs: ['admission'],
-    serial: true,
+    exclusive: ['snapshot-controller', 'snapshot-definitions'],
     upstream: 'refuses every conversion from and to v1',
     run: async (ctx) => {
       await installDefinitions(ctx);

@@ -23,7 +23,6 @@ import {
 } from './steps.ts';
 
 const needs = ['driver-journal', 'driver-settings'] as const;
-const serial = true;
 const [single, group] = ['snapshot.storage.k8s.io', 'groupsnapshot.storage.k8s.io'] as const;
 
 async function remove(ctx: ScenarioContext, ...groups: readonly SnapshotGroup[]): Promise<void> {
@@ -75,7 +74,7 @@ export const snapshotDefinitionScenarios: readonly Scenario[] = [
     id: 'S-19',
     title: 'snapshot-controller waits for the definitions; without them it ends with 1 when its time is over',
     needs,
-    serial,
+    exclusive: ['snapshot-controller', 'snapshot-definitions'],
     restarts: true,
     run: async (ctx) => {
       await remove(ctx, single, group);
@@ -104,7 +103,7 @@ export const snapshotDefinitionScenarios: readonly Scenario[] = [
     id: 'S-20',
     title: 'without the definitions of groups both programs run, and single snapshots work',
     needs,
-    serial,
+    exclusive: ['snapshot-controller', 'snapshot-definitions'],
     run: async (ctx) => {
       await remove(ctx, group);
       await installSnapshotApi(ctx.api, { groups: [single], pass: (ms) => ctx.testRun.clock.sleep(ms, ctx.signal) });

@@ -43,7 +43,7 @@ export const distributedSnapshots: readonly Scenario[] = [
     title:
       'distributed snapshotting: contents name the node of their volume, and only its csi-snapshotter calls the driver',
     needs: ['driver-journal', 'driver-settings', 'host-names'],
-    serial: true,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       await installDefinitions(ctx);
       const names = [ctx.nameOf('a'), ctx.nameOf('b')];

@@ -26,7 +26,6 @@ import {
 } from './steps.ts';
 
 const needs = ['driver-faults', 'driver-journal', 'driver-settings'] as const;
-const serial = true;
 const method = 'CreateSnapshot';
 
 export const snapshotsDisturbed: readonly Scenario[] = [
@@ -34,7 +33,7 @@ export const snapshotsDisturbed: readonly Scenario[] = [
     id: 'S-04',
     title: 'a claim that is deleted while its snapshot is taken stays until that is done',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       await readyToSnapshot(ctx);
       const volumeSnapshotClassName = await createSnapshotClass(ctx);
@@ -61,7 +60,7 @@ export const snapshotsDisturbed: readonly Scenario[] = [
     id: 'S-07',
     title: 'a snapshot that is deleted while its creation hangs is deleted from the storage once that has ended',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     upstream: 'sometimes forgets the content until its next resync, because its copy is older than its own write',
     run: async (ctx) => {
       await readyToSnapshot(ctx);
@@ -89,7 +88,7 @@ export const snapshotsDisturbed: readonly Scenario[] = [
     id: 'S-08',
     title: 'a snapshot that is being restored stays until the claim is no longer pending, and an event says so',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       await readyToSnapshot(ctx);
       const volumeSnapshotClassName = await createSnapshotClass(ctx);
@@ -126,7 +125,7 @@ export const snapshotsDisturbed: readonly Scenario[] = [
     id: 'S-13',
     title: 'snapshot-controller is killed while snapshots begin: one content and one snapshot each',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     restarts: true,
     run: async (ctx) => {
       await readyToSnapshot(ctx);
@@ -153,7 +152,7 @@ export const snapshotsDisturbed: readonly Scenario[] = [
     title:
       'csi-snapshotter is killed after the driver made the snapshot: it asks again with the same name, one is made',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     restarts: true,
     run: async (ctx) => {
       await readyToSnapshot(ctx);
@@ -183,7 +182,7 @@ export const snapshotsDisturbed: readonly Scenario[] = [
     id: 'S-29',
     title: 'snapshots of one claim that all fail and are deleted together leave no finalizer on the claim',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     upstream:
       'a snapshot that never got a finalizer keeps the others from releasing the claim, and nothing does it later',
     run: async (ctx) => {
@@ -217,7 +216,7 @@ export const snapshotsDisturbed: readonly Scenario[] = [
     title:
       'contents whose snapshots are gone and that lost their mark go when a person deletes them: a retained one at once, any other as its event says',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     upstream: 'without the mark such a content stays for ever, and nothing says why',
     run: async (ctx) => {
       await readyToSnapshot(ctx);

@@ -28,7 +28,6 @@ import {
 } from './steps.ts';
 
 const needs = ['driver-faults', 'driver-journal', 'driver-settings'] as const;
-const serial = true;
 const claims = ['one', 'two', 'three'];
 
 /** A group snapshot of three claims beside one that it does not select, ready; its members by claim. */
@@ -45,7 +44,7 @@ export const groupSnapshots: readonly Scenario[] = [
     id: 'S-10',
     title: 'a group of three claims: one call with three volumes, three members that belong to it, all ready',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     upstream: 'snapshots every claim of the namespace, because it ignores matchExpressions',
     run: async (ctx) => {
       const members = await readyGroup(ctx);
@@ -69,7 +68,7 @@ export const groupSnapshots: readonly Scenario[] = [
     id: 'S-12',
     title: 'a member alone is not deleted; the group goes with all of its members, by one call',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     upstream: 'snapshots every claim of the namespace, because it ignores matchExpressions',
     run: async (ctx) => {
       const members = [...(await readyGroup(ctx)).values()];
@@ -95,7 +94,7 @@ export const groupSnapshots: readonly Scenario[] = [
     title:
       'a retained group of the storage is imported: the group and two of its three members are bound and ready, and go by one call',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       const taken = await retainedGroup(ctx);
       await importGroup(ctx, taken);

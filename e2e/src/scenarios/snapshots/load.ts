@@ -31,7 +31,7 @@ export const snapshotLoad: readonly Scenario[] = [
     title:
       'a hundred snapshots (a tenth without --full) of one claim: at most 3 and 9 requests each, 2 and 5 for the deletion; one call each',
     needs: ['streaming-lists', 'audit', 'driver-journal', 'driver-settings'],
-    serial: true,
+    exclusive: ['snapshot-controller'],
     upstream: 'needs more requests',
     run: async (ctx) => {
       await readyToSnapshot(ctx, { snapshotterArgs: unthrottled, controllerArgs: unthrottled });

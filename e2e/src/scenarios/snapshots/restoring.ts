@@ -26,7 +26,6 @@ import {
 } from './steps.ts';
 
 const needs = ['scheduler', 'driver-journal', 'driver-settings'] as const;
-const serial = true;
 
 export const restoring: readonly Scenario[] = [
   {
@@ -34,7 +33,7 @@ export const restoring: readonly Scenario[] = [
     title:
       'a snapshot while a user writes, restored: what was written before is there, nothing of what came after, and no gap',
     needs,
-    serial,
+    exclusive: ['snapshot-controller'],
     upstream: 'sometimes its csi-provisioner leaves its finalizer on the snapshot until a sweep, five minutes later',
     run: async (ctx) => {
       const [bound] = await readyToSnapshot(ctx);
@@ -77,7 +76,7 @@ export const restoring: readonly Scenario[] = [
     id: 'S-11',
     title: 'a group of three volumes while a user writes to them in turn, restored: they differ by one line at most',
     needs: ['private-mounts', ...needs],
-    serial,
+    exclusive: ['snapshot-controller'],
     run: async (ctx) => {
       // Only a file system can be frozen.
       const storageClass = { parameters: { layout: 'filesystem', 'csi.storage.k8s.io/fstype': 'ext4' } };
