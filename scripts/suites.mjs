@@ -54,13 +54,6 @@ export const suites = [
   },
   { name: 'charts on local', command: 'npm run charts-on-local --silent', report: 'charts-local', needs: 'go' },
   { name: 'e2e on local', command: 'npm run e2e --silent -- --control-plane=local', report: 'e2e-local', needs: 'go' },
-  {
-    name: 'e2e on local, minimal rights',
-    command:
-      'npm run e2e --silent -- --control-plane=local --rbac=minimal --only=P-01,P-03,P-05,P-19,P-26,H-02,H-16,A-01,A-02,A-03,A-16,U-01,R-,S-02,S-06,S-10,S-17',
-    report: 'e2e-local-minimal',
-    needs: 'go',
-  },
   { name: 'set-up for a real kubelet', command: 'npm run node-setup --silent', needs: 'system changes' },
   {
     name: 'e2e on node',
@@ -87,7 +80,7 @@ export const parts = {
     'charts',
     'the runtime as a package',
   ],
-  local: ['build', 'charts on local', 'e2e on local', 'e2e on local, minimal rights'],
+  local: ['build', 'charts on local', 'e2e on local'],
   node: ['packages for file systems and a real kubelet', 'build', 'set-up for a real kubelet', 'e2e on node'],
 };
 

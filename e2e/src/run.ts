@@ -10,6 +10,7 @@ import { onInterrupt } from './interruption.ts';
 import { repositoryRoot } from './processes/program.ts';
 import { runContractSuite } from './runner/contract-suite.ts';
 import { checkDefinitions } from './runner/definitions-check.ts';
+import { withMinimalRights } from './runner/minimal-rights.ts';
 import { openTestRun } from './runner/open-test-run.ts';
 import { parseOptions, reportName, select, usage, type RunnerOptions } from './runner/options.ts';
 import { countsOf, lineOf, summaryOf, writeReport } from './runner/report.ts';
@@ -65,8 +66,9 @@ async function run({ only, ...options }: RunnerOptions): Promise<number> {
     if (testRun.controlPlane.has.has('admission')) report(await checkDefinitions(testRun.clock));
   }
   const asked = new Set(only);
-  await runScenarios(testRun, { scenarios, concurrency: options.concurrency, asked, onResult: report, signal });
-  if (scenarios.length > 0) report(checkRights(testRun, scenarios));
+  const all = only === undefined ? [...scenarios, ...withMinimalRights(scenarios, testRun)] : scenarios;
+  await runScenarios(testRun, { scenarios: all, concurrency: options.concurrency, asked, onResult: report, signal });
+  checkRights(testRun, all).forEach(report);
   if (only === undefined && testRun.programs !== 'upstream' && !signal.aborted) report(checkChartRights(testRun));
 
   writeReport(join(repositoryRoot, 'reports', `${reportName(options)}.json`), results);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * X-01 and X-02 for this run: checks in the audit log that no request of a program under test was refused, except known harmless
- * ones, and that no program requested Secrets in bulk. Writes `rights.json`: permissions
- * that were granted and never used, shapes of requests, requests per account. X-11: the same question for the charts' roles.
+ * X-01 and X-02: checks in the audit log, for each profile of rights in this run, that no request of a program under test was refused, except
+ * known harmless ones, and that no program requested Secrets in bulk. Writes `rights-<profile>.json`: permissions that were granted and
+ * never used, shapes of requests, requests per account. X-11: the same question for the charts' roles.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,23 +30,40 @@ import type { Result } from './result.ts';
 
 const ids = { minimal: 'X-01', stock: 'X-02' } as const;
 
+/** Whether it comes from an account of one of these scenarios. */
+function isOfAny(scenarios: readonly Scenario[]): (request: AuditedRequest) => boolean {
+  const namespaces = new Set(scenarios.map(namespaceOf));
+  return ({ user }) => namespaces.has(user.split(':')[2] ?? '');
+}
+
 /**
  * An API server that has just started refuses all requests until it has read the roles, so refusals in scenarios that restart it
  * prove nothing. Other scenarios lack rights on purpose.
  */
-function isConclusive(scenarios: readonly Scenario[]): (request: AuditedRequest) => boolean {
-  const excused = scenarios
-    .filter(({ needs, refusals }) => refusals === true || needs.includes('api-server-control'))
-    .map(namespaceOf);
-  return ({ user }) => !excused.some((namespace) => user.startsWith(`system:serviceaccount:${namespace}:`));
+function isExcused({ needs, refusals }: Scenario): boolean {
+  return refusals === true || needs.includes('api-server-control');
 }
 
-export function checkRights(testRun: TestRun, scenarios: readonly Scenario[]): Result {
-  const { rbac, controlPlane, reports } = testRun;
+/** A result for each profile that scenarios had. */
+export function checkRights(testRun: TestRun, scenarios: readonly Scenario[]): readonly Result[] {
+  const profiles = Map.groupBy(scenarios, ({ rights }) => rights ?? testRun.rbac);
+  return [...profiles].map(([rbac, own]) => {
+    const others = isOfAny(scenarios.filter((each) => !own.includes(each)));
+    const requests = testRun.controlPlane.audit?.().filter((request) => isServiceAccount(request) && !others(request));
+    return checkProfile({ ...testRun, rbac }, { scenarios: own, requests });
+  });
+}
+
+interface Evidence {
+  readonly scenarios: readonly Scenario[];
+  /** Undefined without the need `audit`. */
+  readonly requests: readonly AuditedRequest[] | undefined;
+}
+
+function checkProfile({ rbac, reports }: TestRun, { scenarios, requests }: Evidence): Result {
   const title = `with the rights of profile ${rbac} nothing was refused that matters, and no Secret was listed`;
   const base = { id: ids[rbac], title, ranMs: 0 };
-  if (controlPlane.audit === undefined) return { ...base, outcome: { kind: 'not applicable', missing: ['audit'] } };
-  const requests = controlPlane.audit().filter(isServiceAccount);
+  if (requests === undefined) return { ...base, outcome: { kind: 'not applicable', missing: ['audit'] } };
   const unusedBy = (subject: RbacSubject): readonly Right[] => {
     const objects = rbacObjects({ profile: rbac, subject }, { namespace: 'any', driverName: 'any' });
     const { name } = accountOf(objects);
@@ -62,8 +79,9 @@ export function checkRights(testRun: TestRun, scenarios: readonly Scenario[]): R
     requestsByAccount: Object.fromEntries(tally(requests, ({ user }) => user)),
     requestsByKind: Object.fromEntries(tally(requests, (request) => `${rightOf(request)} -> ${request.code}`)),
   };
-  writeFileSync(join(reports, 'rights.json'), `${JSON.stringify(evidence, undefined, 2)}\n`);
-  const wrong = [...refused(requests).filter(isConclusive(scenarios)), ...secretAccess(requests)].map(
+  writeFileSync(join(reports, `rights-${rbac}.json`), `${JSON.stringify(evidence, undefined, 2)}\n`);
+  const excused = isOfAny(scenarios.filter(isExcused));
+  const wrong = [...refused(requests).filter((request) => !excused(request)), ...secretAccess(requests)].map(
     (request) => `${request.user}: ${rightOf(request)} -> ${request.code} (${request.uri})`,
   );
   if (wrong.length === 0) return { ...base, outcome: { kind: 'passed' } };

@@ -28,13 +28,15 @@ const limitsMs = { usual: 10 * 60_000, long: 30 * 60_000 };
 export async function runScenarios(testRun: TestRun, options: RunOptions): Promise<void> {
   const { scenarios, asked, onResult, signal } = options;
   await runScheduled(scenarios, options, async (scenario) => {
-    const has = asked.has(scenario.id) ? new Set<Need>([...testRun.has, 'time']) : testRun.has;
-    onResult(await runScenario({ ...testRun, has }, scenario, signal));
+    const { id, rights: rbac = testRun.rbac } = scenario;
+    const has = asked.has(id) ? new Set<Need>([...testRun.has, 'time']) : testRun.has;
+    onResult(await runScenario({ ...testRun, rbac, has }, scenario, signal));
   });
 }
 
 async function runScenario(testRun: TestRun, scenario: Scenario, parent: AbortSignal): Promise<Result> {
-  const { id, title } = scenario;
+  const { title } = scenario;
+  const id = scenario.rights === undefined ? scenario.id : `${scenario.id} (${scenario.rights} rights)`;
   const missing = scenario.needs.filter((need) => !testRun.has.has(need));
   if (missing.length > 0) return { id, title, outcome: { kind: 'not applicable', missing }, ranMs: 0 };
   const { clock, timeFactor } = testRun;

@@ -19,6 +19,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { startDriver, type DriverDoor, type DriverInstance, type DriverOptions } from '../driver/driver.ts';
 import type { ControllerName } from '../processes/program.ts';
+import type { RbacProfile } from '../rbac/profiles.ts';
 import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 import type { SupervisedProcess } from '../processes/supervised-process.ts';
 import { consistently, eventually, type Patience, type Wait, type Window } from '../eventually.ts';
@@ -31,11 +32,18 @@ export interface ScenarioId {
   /** For example `P-01`. */
   readonly id: string;
   readonly driverName?: string;
+  /** As in a scenario that runs once more with these rights. */
+  readonly rights?: RbacProfile;
+}
+
+/** Its name in files and in the cluster, `P-01` or `P-01-minimal`. */
+function placeOf({ id, rights }: ScenarioId): string {
+  return rights === undefined ? id : `${id}-${rights}`;
 }
 
 /** The namespace of a scenario. */
-export function namespaceOf({ id }: ScenarioId): string {
-  return id.toLowerCase();
+export function namespaceOf(scenario: ScenarioId): string {
+  return placeOf(scenario).toLowerCase();
 }
 
 /** The name of its driver. */
@@ -105,7 +113,7 @@ export async function openContext(
   const { api, clock, timeFactor } = testRun;
   const namespace = namespaceOf(scenario);
   const driverName = driverNameOf(scenario);
-  const folder = join(testRun.reports, scenario.id);
+  const folder = join(testRun.reports, placeOf(scenario));
   const scratch = join(testRun.scratch, namespace);
   for (const path of [folder, scratch]) mkdirSync(path, { recursive: true });
   const patience: Patience = { clock, factor: timeFactor, signal };

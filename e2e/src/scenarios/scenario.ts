@@ -5,6 +5,7 @@
  * Kubernetes API, the driver's control interface and the processes, and asserts outcomes and driver calls, never our own
  * logs. It is not tied to a test runner.
  */
+import type { RbacProfile } from '../rbac/profiles.ts';
 import type { ScenarioContext } from './context.ts';
 import type { Need } from './needs.ts';
 
@@ -39,6 +40,8 @@ export interface Scenario {
   readonly restarts?: true;
   /** Its programs lack rights, so that requests of theirs are refused; otherwise a refusal is a failure. */
   readonly refusals?: true;
+  /** The rights of its programs, if it runs once more with other ones. Default: those of the run. */
+  readonly rights?: RbacProfile;
   /** The name of its driver. Default: one of its own. Scenarios of one name never run side by side. */
   readonly driverName?: string;
   /** How upstream's program fails it, always or sometimes. The scenario is then a listed improvement of ours. */
