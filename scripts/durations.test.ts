@@ -3,11 +3,11 @@ import { expect, it } from 'vitest';
 import { durationsOf, summaryOf, type SuiteRun } from './durations.ts';
 
 const suites: readonly SuiteRun[] = [
-  { name: 'check', line: 'check: 1 passed', seconds: 14.25 },
-  { name: 'unit', line: 'unit: 2 passed', seconds: 90, report: 'vitest' },
-  { name: 'e2e on sim', line: 'e2e on sim: 2 passed', seconds: 300, report: 'e2e-sim' },
+  { name: 'check', line: 'check: 1 passed', startSeconds: 0, seconds: 14.25 },
+  { name: 'unit', line: 'unit: 2 passed', startSeconds: 14.25, seconds: 90, report: 'vitest' },
+  { name: 'e2e on sim', line: 'e2e on sim: 2 passed', startSeconds: 107, seconds: 300, report: 'e2e-sim' },
   { name: 'e2e on node', line: 'e2e on node: left out' },
-  { name: 'csi-sanity', line: 'csi-sanity: 0 passed, 1 failed', seconds: 3, report: 'sanity' },
+  { name: 'csi-sanity', line: 'csi-sanity: 0 passed, 1 failed', startSeconds: 104.25, seconds: 3, report: 'sanity' },
 ];
 const reports: Record<string, unknown> = {
   vitest: {
@@ -47,7 +47,7 @@ it('given the reports of a run, then suites, test files and the scenarios that r
   });
 });
 
-it('given suites that ran and one that did not, then the summary ends with the suites that ran, slowest first, and then the other', () => {
+it('given suites that ran and one that did not, then the summary ends with the suites that ran, in the order in which they began, the whole, and then the other', () => {
   expect(summaryOf(suites, durations)).toEqual([
     '',
     '=== slowest scenarios',
@@ -58,11 +58,12 @@ it('given suites that ran and one that did not, then the summary ends with the s
     '    2.5 s  packages/b/src/slow.test.ts',
     '    0.0 s  packages/a/src/quick.test.ts',
     '',
-    '=== summary',
-    'e2e on sim: 2 passed, 300.0 s',
-    'unit: 2 passed, 90.0 s',
-    'check: 1 passed, 14.3 s',
-    'csi-sanity: 0 passed, 1 failed, 3.0 s',
+    '=== summary: when each suite began, and how long it took, in minutes',
+    '  0:00   0:14  check: 1 passed',
+    '  0:14   1:30  unit: 2 passed',
+    '  1:44   0:03  csi-sanity: 0 passed, 1 failed',
+    '  1:47   5:00  e2e on sim: 2 passed',
+    '  0:00   6:47  all of it',
     'e2e on node: left out',
   ]);
 });
@@ -93,5 +94,8 @@ it('given more than ten scenarios, then the summary lists the ten slowest', () =
 
 it('given a run of which no suite left a report, then the summary has no empty lists', () => {
   const empty = durationsOf(suites, () => undefined, '/repo');
-  expect(summaryOf(suites, empty).slice(0, 2)).toEqual(['', '=== summary']);
+  expect(summaryOf(suites, empty).slice(0, 2)).toEqual([
+    '',
+    '=== summary: when each suite began, and how long it took, in minutes',
+  ]);
 });

@@ -6,7 +6,8 @@ export interface SuiteRun {
   readonly name: string;
   /** Its line in the summary, without the time. */
   readonly line: string;
-  /** Absent: it was not run. */
+  /** How long after the beginning of the run it began, and how long it took. Absent: it was not run. */
+  readonly startSeconds?: number;
   readonly seconds?: number;
   /** Its report: `reports/<report>.json`. */
   readonly report?: string;
@@ -60,14 +61,18 @@ export function durationsOf(suites: readonly SuiteRun[], read: (report: string) 
 
 /** The summary at the end of `npm test`, without its closing line. */
 export function summaryOf(suites: readonly SuiteRun[], { scenarios, testFiles }: Durations): readonly string[] {
-  const ran = slowestFirst(suites.flatMap(({ line, seconds }) => (seconds === undefined ? [] : [{ line, seconds }])));
+  const ran = suites
+    .flatMap(({ line, startSeconds = 0, seconds }) => (seconds === undefined ? [] : [{ line, startSeconds, seconds }]))
+    .toSorted((a, b) => a.startSeconds - b.startSeconds);
   const notRun = suites.filter(({ seconds }) => seconds === undefined);
+  const whole = Math.max(0, ...ran.map(({ startSeconds, seconds }) => startSeconds + seconds));
   return [
     ...section('slowest scenarios', scenarios, ({ suite, scenario }) => `${scenario} (${suite})`),
     ...section('slowest test files', testFiles, ({ file }) => file),
     '',
-    '=== summary',
-    ...ran.map(({ line, seconds }) => `${line}, ${seconds.toFixed(1)} s`),
+    '=== summary: when each suite began, and how long it took, in minutes',
+    ...ran.map(({ line, startSeconds, seconds }) => `${minutes(startSeconds)} ${minutes(seconds)}  ${line}`),
+    `${minutes(0)} ${minutes(whole)}  all of it`,
     ...notRun.map(({ line }) => line),
   ];
 }
@@ -84,6 +89,12 @@ function section<T extends { readonly seconds: number }>(
 
 function slowestFirst<T extends { readonly seconds: number }>(all: readonly T[]): readonly T[] {
   return all.toSorted((a, b) => b.seconds - a.seconds);
+}
+
+/** `  1:05` */
+function minutes(seconds: number): string {
+  const whole = Math.round(seconds);
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`.padStart(6);
 }
 
 function secondsOf(ms: number): number {

@@ -1,31 +1,109 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `npm test` consists of.
 /**
- * Suites in the order they run: the cheap ones first. `report` names the file with { passed, failed, skipped }; `withGo` is what the command has
- * besides where there is a Go toolchain.
+ * Suites in the order in which they may begin; two run side by side, as `scripts/lanes.mjs` has it. `report` names the file with
+ * { passed, failed, skipped }; `withGo` is what the command has besides where there is a Go toolchain; `after` names those whose results it needs;
+ * one that is `alone` runs beside no other.
  */
 export const suites = [
-  { name: 'check', command: 'node scripts/check.mjs' },
-  // First, because unit tests of the test driver make file systems.
+  // It writes generated files again, and reads all of them.
+  { name: 'check', command: 'node scripts/check.mjs', alone: true },
+  // Before unit tests, because those of the test driver make file systems.
   {
     name: 'packages for file systems and a real kubelet',
     command: 'npm run node-setup --silent -- --packages-only',
     needs: 'system changes',
   },
+  { name: 'build', command: 'npm run build --silent' },
   {
     name: 'unit',
     // Without the files that need a kubectl, built programs, containers or helm: they are suites of their own.
     command:
       'vitest run --exclude=e2e/src/contract/kubectl.test.ts --exclude=images/src/inspection.test.ts --exclude=images/src/started.test.ts --exclude=charts/*/tests/render/** --exclude=e2e/src/alerts/alerts.test.ts --reporter=default --reporter=json --outputFile.json=reports/vitest.json',
     report: 'vitest',
+    after: ['packages for file systems and a real kubelet', 'build'],
   },
-  { name: 'build', command: 'npm run build --silent' },
-  { name: 'programs', command: 'node scripts/programs.ts', report: 'programs' },
+  // Only the first run on a machine builds them.
+  { name: 'foreign programs', command: 'npm run tools --silent --workspace @csi-sidecars/e2e', needs: 'go' },
+  {
+    name: 'e2e on local',
+    command: 'npm run e2e --silent -- --control-plane=local',
+    report: 'e2e-local',
+    needs: 'go',
+    after: ['build', 'unit', 'foreign programs'],
+  },
+  { name: 'programs', command: 'node scripts/programs.ts', report: 'programs', after: ['build'] },
   {
     name: 'images',
     command:
       'vitest run --reporter=default --reporter=json --outputFile.json=reports/images.json images/src/inspection.test.ts',
     report: 'images',
+    after: ['build'],
+  },
+  { name: 'the demonstration on sim', command: 'node e2e/src/demo/main.ts', after: ['build'] },
+  {
+    name: 'e2e on sim',
+    // Every scenario that sim can run is run on a real API server. Without Go it is run here.
+    command: 'npm run e2e --silent -- --control-plane=sim',
+    withGo: ' --only=API',
+    report: 'e2e-sim',
+    after: ['build'],
+  },
+  {
+    name: 'csi-sanity',
+    command: 'npm run sanity --silent',
+    report: 'sanity',
+    needs: 'go',
+    after: ['foreign programs'],
+  },
+  {
+    name: 'grpc conformance',
+    command: 'npm run grpc-conformance --silent',
+    report: 'grpc-conformance',
+    needs: 'go',
+    after: ['foreign programs'],
+  },
+  {
+    name: 'kubectl on sim',
+    command: 'npm run kubectl-on-sim --silent',
+    report: 'kubectl',
+    needs: 'go',
+    after: ['foreign programs'],
+  },
+  {
+    name: 'charts',
+    command: 'npm run charts --silent',
+    report: 'charts',
+    needs: 'go',
+    after: ['build', 'foreign programs'],
+  },
+  {
+    name: 'the runtime as a package',
+    command: 'npm run runtime-package --silent',
+    report: 'runtime-package',
+    needs: 'go',
+    after: ['foreign programs'],
+  },
+  {
+    name: 'charts on local',
+    command: 'npm run charts-on-local --silent',
+    report: 'charts-local',
+    needs: 'go',
+    after: ['build', 'foreign programs'],
+  },
+  {
+    name: 'set-up for a real kubelet',
+    command: 'npm run node-setup --silent',
+    needs: 'system changes',
+    after: ['foreign programs'],
+  },
+  // Limits of time and memory are what the next three are about.
+  {
+    name: 'programs under flood',
+    command: 'node scripts/programs.ts --flooded',
+    report: 'programs-flooded',
+    after: ['build'],
+    alone: true,
   },
   {
     name: 'images in containers',
@@ -33,34 +111,17 @@ export const suites = [
       'vitest run --reporter=default --reporter=json --outputFile.json=reports/images-started.json images/src/started.test.ts',
     report: 'images-started',
     needs: 'system changes',
+    after: ['images', 'packages for file systems and a real kubelet'],
+    alone: true,
   },
-  { name: 'the demonstration on sim', command: 'node e2e/src/demo/main.ts' },
-  {
-    name: 'e2e on sim',
-    // Every scenario that sim can run is run on a real API server below. Without Go it is run here.
-    command: 'npm run e2e --silent -- --control-plane=sim',
-    withGo: ' --only=API',
-    report: 'e2e-sim',
-  },
-  { name: 'csi-sanity', command: 'npm run sanity --silent', report: 'sanity', needs: 'go' },
-  { name: 'grpc conformance', command: 'npm run grpc-conformance --silent', report: 'grpc-conformance', needs: 'go' },
-  { name: 'kubectl on sim', command: 'npm run kubectl-on-sim --silent', report: 'kubectl', needs: 'go' },
-  { name: 'charts', command: 'npm run charts --silent', report: 'charts', needs: 'go' },
-  {
-    name: 'the runtime as a package',
-    command: 'npm run runtime-package --silent',
-    report: 'runtime-package',
-    needs: 'go',
-  },
-  { name: 'charts on local', command: 'npm run charts-on-local --silent', report: 'charts-local', needs: 'go' },
-  { name: 'e2e on local', command: 'npm run e2e --silent -- --control-plane=local', report: 'e2e-local', needs: 'go' },
-  { name: 'set-up for a real kubelet', command: 'npm run node-setup --silent', needs: 'system changes' },
   {
     name: 'e2e on node',
     command:
       'npm run e2e --silent -- --control-plane=node --only=M-,N-,I-,P-22,P-23,C-04,R-01,R-03,R-15,S-22,S-23,X-05,X-09 --concurrency=2',
     report: 'e2e-node',
     needs: 'system changes',
+    after: ['build', 'set-up for a real kubelet'],
+    alone: true,
   },
 ];
 
@@ -71,7 +132,6 @@ export const parts = {
     'build',
     'programs',
     'images',
-    'images in containers',
     'the demonstration on sim',
     'e2e on sim',
     'csi-sanity',
@@ -79,8 +139,10 @@ export const parts = {
     'kubectl on sim',
     'charts',
     'the runtime as a package',
+    'programs under flood',
+    'images in containers',
   ],
-  local: ['build', 'charts on local', 'e2e on local'],
+  local: ['build', 'foreign programs', 'e2e on local', 'charts on local'],
   node: ['packages for file systems and a real kubelet', 'build', 'set-up for a real kubelet', 'e2e on node'],
 };
 

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 // @ts-expect-error: a script without types, because it runs before anything is installed.
 import { chosenSuites as chosen, parts as named, suites as all } from './suites.mjs';
 
-const suites = all as readonly { readonly name: string }[];
+const suites = all as readonly { readonly name: string; readonly after?: readonly string[] }[];
 const parts = named as Readonly<Record<string, readonly string[]>>;
 const chosenSuites = chosen as (args: readonly string[]) => typeof suites | string;
 const namesOf = (args: readonly string[]): readonly string[] | string => {
@@ -33,4 +33,12 @@ it('given the workflow of public CI, then it runs each part', () => {
     readonly jobs: { readonly test: { readonly strategy: { readonly matrix: { readonly part: readonly string[] } } } };
   };
   expect(jobs.test.strategy.matrix.part).toEqual(Object.keys(parts));
+});
+
+it('given what a suite waits for, then it is a suite before it', () => {
+  const before = new Set<string>();
+  for (const { name, after = [] } of suites) {
+    expect([name, after.filter((each) => !before.has(each))]).toEqual([name, []]);
+    before.add(name);
+  }
 });

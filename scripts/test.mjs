@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// `npm test`: the checks, then every suite. Each suite leaves its counts in reports/<suite>.json; the last line sums them.
+// `npm test`: the checks, then every suite, two of them side by side. Each suite leaves its counts in reports/<suite>.json; the last line sums
+// them.
 // How long suites, scenarios and test files took is in reports/durations.json.
 // A suite that cannot run here is named, never skipped silently; under CI it is a failure. `--part=NAME` runs a part, see suites.mjs.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { runInLanes } from './lanes.mjs';
 import { ensureInstalled, environment, root, run } from './setup.mjs';
 import { chosenSuites } from './suites.mjs';
 
@@ -27,6 +30,8 @@ const reports = join(root, 'reports');
 rmSync(reports, { recursive: true, force: true });
 mkdirSync(reports, { recursive: true });
 
+/** Most suites have one thread, and wait besides. */
+const lanes = Math.min(2, availableParallelism());
 const total = { passed: 0, failed: 0, skipped: 0 };
 /** What `scripts/durations.ts` calls a SuiteRun. */
 const runs = [];
@@ -43,28 +48,56 @@ function countsOf(report) {
   };
 }
 
-for (const suite of chosen) {
-  if (suite.needs === 'system changes' && !systemChanges) {
-    runs.push({
-      name: suite.name,
-      line: `${suite.name}: left out, it changes this machine (packages, mounts, cgroups; as root): npm test -- --allow-system-changes`,
+const began = performance.now();
+const secondsSince = (moment) => Math.round(performance.now() - moment) / 1000;
+
+const children = new Set();
+let interrupted = false;
+// A terminal sends it to the suites as well. They end in order, and what they print is printed.
+process.once('SIGINT', () => (interrupted = true));
+process.once('SIGTERM', () => {
+  interrupted = true;
+  for (const child of children) child.kill('SIGTERM');
+});
+
+/** What it prints is printed whole when it ends, because others run beside it. */
+async function execute({ command, withGo }) {
+  const [program, ...args] = `${command}${hasGo ? (withGo ?? '') : ''}`.split(' ');
+  const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: environment() });
+  const output = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(chunk));
+  children.add(child);
+  const code = await new Promise((resolve) => {
+    child.once('error', (error) => {
+      output.push(Buffer.from(`${program}: ${error.message}\n`));
+      resolve(127);
     });
-    continue;
+    child.once('close', (status) => resolve(status ?? 128));
+  });
+  children.delete(child);
+  return { code, output: Buffer.concat(output) };
+}
+
+async function runSuite(suite) {
+  if (interrupted) return;
+  const run = { name: suite.name, report: suite.report, startSeconds: secondsSince(began) };
+  if (suite.needs === 'system changes' && !systemChanges) {
+    const line = `${suite.name}: left out, it changes this machine (packages, mounts, cgroups; as root): npm test -- --allow-system-changes`;
+    runs.push({ name: suite.name, line });
+    return;
   }
   if (suite.needs !== undefined && !hasGo) {
-    runs.push({
-      name: suite.name,
-      line: `${suite.name}: could not run, there is no Go toolchain on this machine`,
-    });
+    runs.push({ name: suite.name, line: `${suite.name}: could not run, there is no Go toolchain on this machine` });
     if (underCi) total.failed += 1;
     else total.skipped += 1;
-    continue;
+    return;
   }
-  process.stdout.write(`\n=== ${suite.name}\n`);
+  process.stdout.write(`--- ${suite.name} begins\n`);
   const started = performance.now();
-  const [program, ...args] = `${suite.command}${hasGo ? (suite.withGo ?? '') : ''}`.split(' ');
-  const code = run(program, args);
-  const seconds = Math.round(performance.now() - started) / 1000;
+  const { code, output } = await execute(suite);
+  const seconds = secondsSince(started);
+  process.stdout.write(`\n=== ${suite.name} (${seconds.toFixed(1)} s)\n`);
+  process.stdout.write(output);
   let counts = { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
   if (suite.report !== undefined) {
     try {
@@ -79,13 +112,11 @@ for (const suite of chosen) {
   total.failed += counts.failed;
   total.skipped += counts.skipped ?? 0;
   const notApplicable = counts.notApplicable > 0 ? `${counts.notApplicable} not applicable, ` : '';
-  runs.push({
-    name: suite.name,
-    line: `${suite.name}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped ?? 0} skipped, ${notApplicable}exit code ${code}`,
-    seconds,
-    report: suite.report,
-  });
+  const line = `${suite.name}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped ?? 0} skipped, ${notApplicable}exit code ${code}`;
+  runs.push({ ...run, line, seconds });
 }
+
+await runInLanes(chosen, lanes, runSuite);
 
 writeFileSync(join(reports, 'suites.json'), JSON.stringify(runs));
 if (run('node', [join(root, 'scripts/summary.ts')]) !== 0) total.failed += 1;
@@ -93,4 +124,4 @@ if (!underCi) process.stdout.write('not run here: kind (needs a container engine
 process.stdout.write(
   `${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}\n`,
 );
-process.exitCode = total.failed === 0 ? 0 : 1;
+process.exitCode = total.failed === 0 && !interrupted ? 0 : 1;
