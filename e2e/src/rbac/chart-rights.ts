@@ -28,7 +28,6 @@ export const exceptions: readonly Exception[] = [
     right: 'get nodes',
     because: 'in node deployment, for a deleted claim that an instance on another node holds',
   },
-  { program: 'csi-attacher', right: 'create events', because: "upstream's role lacks it; used with --rbac=minimal" },
   { program: 'csi-attacher', right: 'patch events', because: repeatedEvent },
   { program: 'csi-snapshotter', right: 'patch events', because: repeatedEvent },
   { program: 'snapshot-controller', right: 'patch events', because: repeatedEvent },
