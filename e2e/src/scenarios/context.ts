@@ -166,7 +166,8 @@ export async function openContext(
       return sidecars?.started ?? [];
     },
     startDriver: async ({ csiDriver, ...options } = {}) => {
-      const place = { name: driverName, folder: scratch, logs: folder };
+      const compiled = join(testRun.scratch, 'compiled');
+      const place = { name: driverName, folder: scratch, logs: folder, compiled };
       const started = await startDriver(place, options, { clock, env: testRun.env, patience });
       driver = started;
       door = started;

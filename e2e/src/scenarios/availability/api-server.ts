@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict';
 import { createCalls } from '../../driver/calls.ts';
 import { startApiProxy } from '../../faults/api-proxy.ts';
+import { restartControllerManager } from '../chaos/disruption.ts';
 import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 import type { Need } from '../needs.ts';
 import type { Scenario } from '../scenario.ts';
-import { assertConverged, createClaims, untilInFlight } from './claims.ts';
+import { assertConverged, createClaims, unthrottled, untilInFlight } from './claims.ts';
 
 const needs: readonly Need[] = ['driver-faults', 'driver-journal'];
 
@@ -21,7 +22,7 @@ export const apiServer: readonly Scenario[] = [
       const driver = await ctx.startDriver();
       await driver.control.addFault({ method: 'CreateVolume', action: { kind: 'delay', ms: 500 } });
       await ctx.startProvisioner({
-        args: ['--leader-election', `--leader-election-namespace=${ctx.namespace}`],
+        args: ['--leader-election', `--leader-election-namespace=${ctx.namespace}`, ...unthrottled],
       });
       const claims = 30;
       await createClaims(ctx, await createClass(ctx), claims);
@@ -32,6 +33,7 @@ export const apiServer: readonly Scenario[] = [
       await server.kill();
       await clock.sleep(3000, ctx.signal);
       await server.start();
+      await restartControllerManager(ctx);
 
       await assertConverged(ctx, claims);
     },
@@ -57,6 +59,7 @@ export const apiServer: readonly Scenario[] = [
       const server = controlPlane.components.get('kube-apiserver');
       await server?.stop();
       await server?.start();
+      await restartControllerManager(ctx);
       await proxy.heal();
 
       await assertConverged(ctx, 6);
@@ -76,8 +79,8 @@ export const apiServer: readonly Scenario[] = [
       await createClaim(ctx, className, { name: 'before' });
       await untilBound(ctx, 'before');
 
-      const throttledUntilMs = clock.monotonicMs() + 15_000;
-      const brokenUntilMs = throttledUntilMs + 5000;
+      const throttledUntilMs = clock.monotonicMs() + 7000;
+      const brokenUntilMs = throttledUntilMs + 3000;
       proxy.addRule({
         when: () => clock.monotonicMs() < throttledUntilMs,
         times: Infinity,
@@ -96,7 +99,7 @@ export const apiServer: readonly Scenario[] = [
       await assertConverged(ctx, 11);
 
       // Per claim an event and the volume object, each retried every three seconds, and then with backoff.
-      assert.ok(during.length <= 250, `${during.length} requests in 20 s`);
+      assert.ok(during.length <= 125, `${during.length} requests in 10 s`);
     },
   },
 ];

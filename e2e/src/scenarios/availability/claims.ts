@@ -6,6 +6,9 @@ import { createCalls } from '../../driver/calls.ts';
 import type { ScenarioContext } from '../context.ts';
 import { createClaim } from '../provisioner/steps.ts';
 
+/** By default a program sends five requests in a second, and most of the time it would wait for its own limit. */
+export const unthrottled: readonly string[] = ['--kube-api-qps=50', '--kube-api-burst=100'];
+
 export async function createClaims(ctx: ScenarioContext, className: string, count: number): Promise<void> {
   await createNamedClaims(
     ctx,

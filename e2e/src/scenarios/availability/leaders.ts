@@ -6,7 +6,7 @@ import { startApiProxy } from '../../faults/api-proxy.ts';
 import type { Need } from '../needs.ts';
 import type { Scenario } from '../scenario.ts';
 import { createClass } from '../provisioner/steps.ts';
-import { assertConverged, createClaims, untilInFlight } from './claims.ts';
+import { assertConverged, createClaims, unthrottled, untilInFlight } from './claims.ts';
 import { holderOf, leaseMs, renewMs, retryMs, startReplicas, takeOverMs, untilLed, untilRenewed } from './replicas.ts';
 
 const needs: readonly Need[] = ['host-names', 'driver-faults', 'driver-journal'];
@@ -23,7 +23,7 @@ export const leaders: readonly Scenario[] = [
       const { clock } = ctx.testRun;
       const driver = await ctx.startDriver();
       await driver.control.addFault({ method: 'CreateVolume', action: { kind: 'delay', ms: 1000 } });
-      const replicas = await startReplicas(ctx);
+      const replicas = await startReplicas(ctx, { args: unthrottled });
       const leader = await untilLed(ctx, replicas);
       await createClaims(ctx, await createClass(ctx), claims);
       await untilInFlight(ctx);

@@ -37,7 +37,7 @@ export interface Disruption {
    * things in all parts together that need a call each. Default: one in each part.
    */
   disturb(planned: readonly PlannedKill[], work: (part: Part) => Promise<void>, items?: number): Promise<void>;
-  /** Waits until the driver is back, in case it was the last victim, and removes all delays. */
+  /** Waits until the driver is back, in case it was the last victim, and removes all delays. kube-controller-manager finds the API server again. */
   calm(): Promise<void>;
   /** Asserts that at least so many kills of each of these have hit a call; resolves with a sentence about it. */
   assertHits(least: Readonly<Partial<Record<Victim, number>>>): Promise<string>;
@@ -53,6 +53,8 @@ export function createDisruption(
 ): Disruption {
   const { driver } = ctx;
   const kills: Kill[] = [];
+  /** The last one of the API server after which kube-controller-manager has started again. */
+  let knownKill: Kill | undefined;
   return {
     kills,
     disturb: async (planned, work, items = planned.length) => {
@@ -74,6 +76,10 @@ export function createDisruption(
         await driver.control.clearFaults();
         return true;
       });
+      const kill = kills.findLast(({ victim }) => victim === 'kube-apiserver');
+      if (kill === undefined || kill === knownKill) return;
+      knownKill = kill;
+      await restartControllerManager(ctx);
     },
     assertHits: async (least) => {
       const calls = await driver.control.calls();
@@ -90,6 +96,16 @@ export function createDisruption(
       return `${kills.length} kills; ${those} hit calls, of ${changing.length} in all`;
     },
   };
+}
+
+/**
+ * An API server that has just started refuses all requests until it has read the roles, and a kube-controller-manager that was refused its
+ * watches asks again after up to half a minute. One that starts asks at once.
+ */
+export async function restartControllerManager({ testRun }: ScenarioContext): Promise<void> {
+  const manager = testRun.controlPlane.components.get('kube-controller-manager');
+  await manager?.kill();
+  await manager?.start();
 }
 
 function callsOf(calls: readonly RecordedCall[], methods: readonly string[]): readonly RecordedCall[] {

@@ -2,17 +2,22 @@
 import { seededRandom } from '@csi-sidecars/runtime/testing';
 import type { RecordedCall } from '@csi-sidecars/test-driver';
 import { expect, it } from 'vitest';
-import { callsHit, planKills, twentyKills } from './kills.ts';
+import { callsHit, killsOf, planKills } from './kills.ts';
 
-it('given a seed, then the plan is the same every time: twenty kills of three victims', () => {
-  const counts = twentyKills('csi-attacher');
-  const plan = planKills(seededRandom(1), counts);
-  expect(planKills(seededRandom(1), counts)).toEqual(plan);
-  expect(planKills(seededRandom(2), counts)).not.toEqual(plan);
-  expect(plan.length).toBe(20);
-  const killed = (victim: string): number => plan.filter((kill) => kill.victim === victim).length;
-  expect(['driver', 'csi-attacher', 'kube-apiserver'].map(killed)).toEqual([8, 8, 4]);
-});
+it.each([
+  ['full', [8, 8, 4]],
+  ['tenth', [4, 4, 2]],
+] as const)(
+  'given a seed and load %s, then the plan is the same every time, with %j kills of three victims',
+  (load, kills) => {
+    const counts = killsOf('csi-attacher', load);
+    const plan = planKills(seededRandom(1), counts);
+    expect(planKills(seededRandom(1), counts)).toEqual(plan);
+    expect(planKills(seededRandom(2), counts)).not.toEqual(plan);
+    const killed = (victim: string): number => plan.filter((kill) => kill.victim === victim).length;
+    expect(['driver', 'csi-attacher', 'kube-apiserver'].map(killed)).toEqual(kills);
+  },
+);
 
 it('given a killed driver, then it has hit the calls that began in that run and never ended', () => {
   const kills = [

@@ -27,8 +27,12 @@ export interface Kill {
   readonly goneMs: number;
 }
 
-/** Twenty kills, where one sidecar is under test. */
-export const twentyKills = (sidecar: ControllerName): KillCounts => ({ driver: 8, [sidecar]: 8, 'kube-apiserver': 4 });
+/** Where one sidecar is under test: twenty kills in a run with full load, and half of them otherwise. */
+export function killsOf(sidecar: ControllerName, load: 'full' | 'tenth'): KillCounts {
+  return load === 'full'
+    ? { driver: 8, [sidecar]: 8, 'kube-apiserver': 4 }
+    : { driver: 4, [sidecar]: 4, 'kube-apiserver': 2 };
+}
 
 export function planKills(random: Random, counts: KillCounts): readonly PlannedKill[] {
   const between = (from: number, to: number): number => Math.round(from + random.next() * (to - from));
