@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-provisioner as a program: the parts between its arguments and its exit code that are its own. */
 import { type DriverInfo, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
-import { createEventRecorder, type EventRecorder } from '@csi-sidecars/runtime';
+import type { EventRecorder } from '@csi-sidecars/runtime';
 import {
   ExitError,
   exitCodes,
@@ -157,16 +157,10 @@ interface Provisioning {
 
 function provisioning(context: Context, { driver, settings, capacity }: Provisioning): PreparedController['assemble'] {
   const { channel, host, name } = context;
-  return (ports) => {
-    const recorderOf = (component: string): EventRecorder =>
-      createEventRecorder(ports, { component, delayMs: eventDelayMs });
-    const events = recorderOf(`${name}_${host.hostName}_${ports.random.uuid()}`);
-    const driverEvents = recorderOf('external-provisioner');
-    const provisioner = createProvisioner({ ...ports, channel, events, driverEvents, capacity }, { driver, settings });
-    return {
-      run: (signal) => provisioner.run(signal),
-      // Flush events before the lease is released.
-      end: async () => void (await Promise.all([events.flush(), driverEvents.flush()])),
-    };
+  return ({ recorderOf, ...ports }) => {
+    const eventsOf = (component: string): EventRecorder => recorderOf({ component, delayMs: eventDelayMs });
+    const events = eventsOf(`${name}_${host.hostName}_${ports.random.uuid()}`);
+    const driverEvents = eventsOf('external-provisioner');
+    return createProvisioner({ ...ports, channel, events, driverEvents, capacity }, { driver, settings });
   };
 }

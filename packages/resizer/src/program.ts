@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-resizer as a program: what is its own between the first argument and the exit code. */
 import { CsiError, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
-import { createEventRecorder } from '@csi-sidecars/runtime';
 import {
   ExitError,
   exitCodes,
@@ -36,14 +35,9 @@ export const resizerSidecar: SidecarProgram<ResizerValues, ResizerGate> = {
     const { channel, name } = context;
     return {
       lockName: lockNameOf(name),
-      assemble: (ports) => {
-        const events = createEventRecorder(ports, { component: `external-resizer ${name}` });
-        const resizer = createResizer({ ...ports, channel, events }, { driver, settings });
-        return {
-          run: (signal) => resizer.run(signal),
-          // Events of the work under the lease are written before the lease is released.
-          end: () => events.flush(),
-        };
+      assemble: ({ recorderOf, ...ports }) => {
+        const events = recorderOf({ component: `external-resizer ${name}` });
+        return createResizer({ ...ports, channel, events }, { driver, settings });
       },
     };
   },

@@ -52,15 +52,14 @@ export { invalidLogging } from './logging/validate.ts';
 // Processes.
 export { usesAttributesClasses } from './process/attributes-class-gate.ts';
 export { ExitError, exitCodes, orExit } from './process/exit.ts';
-export { leaseOf } from './process/election.ts';
+export { leaseOf, orRefusedElection } from './process/election.ts';
 export type { ElectionOptions, ElectionValues } from './process/election.ts';
 export type { ExitReason } from './process/exit.ts';
 export { connectDriver } from './process/driver.ts';
 export type { Driver, DriverDeps, DriverOptions } from './process/driver.ts';
 export { runMain } from './process/run-main.ts';
-export { leadingWork } from './process/leading-work.ts';
 export { runSidecarProgram } from './process/sidecar-program.ts';
-export type { PreparedController, SidecarProgram, StartContext } from './process/sidecar-program.ts';
+export type { SidecarProgram, SidecarValues, StartContext } from './process/sidecar-program.ts';
 export { runPlainProgram } from './process/run-plain-program.ts';
 export type { ProcessDeps } from './process/run-in-process.ts';
 export { runControllerProgram } from './process/run-controller-program.ts';
@@ -69,13 +68,12 @@ export type {
   ControllerContext,
   ControllerGate,
   ControllerValues,
-  PreparedWork,
+  PreparedController,
   ProgramDeps,
 } from './process/run-controller-program.ts';
 export { runProgram } from './process/run-program.ts';
 export type { ProgramOptions } from './process/run-program.ts';
-export { runSidecar } from './process/run-sidecar.ts';
-export type { SidecarBody, SidecarContext, SidecarValues } from './process/run-sidecar.ts';
+export { serveProgram } from './process/serve-program.ts';
 export { start } from './process/start.ts';
 export type { Ended, StartOptions, StartStep, StartValues, Started } from './process/start.ts';
 export type { ApiConnection, ApiOptions, ProcessHost, ScrapedMetrics, ProgramHost } from './process/host.ts';

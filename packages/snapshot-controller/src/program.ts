@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** snapshot-controller as a program: what is its own between the first argument and the exit code. */
-import { createEventRecorder, isForbidden, isNotFound, noMetrics } from '@csi-sidecars/runtime';
+import { isForbidden, isNotFound } from '@csi-sidecars/runtime';
 import {
   type ControllerContext,
   ExitError,
   exitCodes,
-  leadingWork,
   type ProgramDeps,
   runControllerProgram,
 } from '@csi-sidecars/sidecar';
@@ -34,21 +33,13 @@ export function runSnapshotController(deps: ProgramDeps): Promise<number> {
       start: { gateExitCode: exitCodes.fatal },
       refused: refusedFlags,
       httpExitCode: exitCodes.fatal,
+      // As upstream's, the page of metrics shows operations and nothing of queues and caches.
       servedMetrics: 'own',
       open: waitForDefinitions,
-      prepare: async (context, settings) => ({
+      prepare: async ({ metrics: operationMetrics }, settings) => ({
         lockName,
-        // As upstream's, the page of metrics shows operations and nothing of queues and caches.
-        run: leadingWork({ ...context, metrics: noMetrics }, (ports) => {
-          const events = createEventRecorder(ports, { component });
-          const { metrics: operationMetrics } = context;
-          const controller = createSnapshotController({ ...ports, events, operationMetrics }, settings);
-          return {
-            run: (signal) => controller.run(signal),
-            // Events of the work under the lease are written before the lease is released.
-            end: () => events.flush(),
-          };
-        }),
+        assemble: ({ recorderOf, ...ports }) =>
+          createSnapshotController({ ...ports, events: recorderOf({ component }), operationMetrics }, settings),
       }),
     },
   );

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-snapshotter as a program: what is its own between the first argument and the exit code. */
 import { type DriverInfo, getControllerCapabilities, getGroupControllerCapabilities } from '@csi-sidecars/csi';
-import { createEventRecorder, isForbidden, isNotFound } from '@csi-sidecars/runtime';
+import { isForbidden, isNotFound } from '@csi-sidecars/runtime';
 import {
   ExitError,
   exitCodes,
@@ -39,14 +39,9 @@ export const snapshotterSidecar: SidecarProgram<SnapshotterValues, SnapshotterGa
     const settings = toSettings(started.values, { nodeName, groupSnapshots });
     return {
       lockName: lockNameOf(name),
-      assemble: (ports) => {
-        const events = createEventRecorder(ports, { component: `csi-snapshotter ${name}` });
-        const snapshotter = createSnapshotter({ ...ports, channel, events }, { driver, settings });
-        return {
-          run: (signal) => snapshotter.run(signal),
-          // Events of the work under the lease are written before the lease is released.
-          end: () => events.flush(),
-        };
+      assemble: ({ recorderOf, ...ports }) => {
+        const events = recorderOf({ component: `csi-snapshotter ${name}` });
+        return createSnapshotter({ ...ports, channel, events }, { driver, settings });
       },
     };
   },

@@ -8,15 +8,15 @@
  */
 import { type ApiClient, type LeadingWork, type Logger, type Metrics, OrderlyStop } from '@csi-sidecars/runtime';
 import {
-  ElectionConfigError,
   type InformerHub,
-  openGate,
+  type LeaderElector,
+  type LeasedWork,
   type RateLimit,
   runUnderLease,
   watchesOf,
   withCaches,
 } from '@csi-sidecars/runtime/internal';
-import { ExitError, exitCodes, leaseOf, type ProgramHost } from '@csi-sidecars/sidecar';
+import { ExitError, leaseOf, orRefusedElection, type ProgramHost } from '@csi-sidecars/sidecar';
 import type { Barrier } from './barrier.ts';
 import type { DriverSession } from './driver-session.ts';
 import { createFence } from './fence.ts';
@@ -82,10 +82,6 @@ export async function runSidecarOnce(parts: SidecarParts, shared: SharedParts, s
 function endOf(error: unknown): RunEnd {
   if (error instanceof ExitError && error.reason === 'driver') return { kind: 'lacking', error };
   if (error instanceof ExitError && error.reason === 'commandLine') return { kind: 'refused', error };
-  if (error instanceof ElectionConfigError) {
-    const message = 'Invalid leader election configuration';
-    return { kind: 'refused', error: new ExitError(exitCodes.panic, message, { cause: error }) };
-  }
   return { kind: 'failed', error };
 }
 
@@ -147,10 +143,6 @@ async function work(
       stop.removeEventListener('abort', onStop);
     }
   };
-  if (!started.values['leader-election']) {
-    await working(signal, openGate);
-    return 'stopped';
-  }
   return await underLease(parts, { lockName, working }, signal);
 }
 
@@ -168,27 +160,24 @@ async function underLease(
   let running: Promise<void> = Promise.resolve();
   const release = started.gates['ReleaseLeaderElectionOnExit'] === true ? 'onExit' : 'never';
   const lease = leaseOf(host, { values: started.values, lockName, release });
-  states.set(name, 'standby');
-  const result = await runUnderLease(
-    {
-      ...host,
-      logger: log,
-      metrics,
-      connect: async () => ({ client: leaseClient, close: () => Promise.resolve() }),
-      onElector: (elector) => states.setElector(name, elector),
+  if (lease !== undefined) states.set(name, 'standby');
+  const deps = {
+    ...host,
+    logger: log,
+    metrics,
+    connect: async () => ({ client: leaseClient, close: () => Promise.resolve() }),
+    onElector: (elector: LeaderElector) => states.setElector(name, elector),
+  };
+  const ownRecord = history.hasLed ? 'expire' : 'keep';
+  const leased: LeasedWork = {
+    lease: lease && { ...lease, metricName: lease.name, ownRecord },
+    work: (stop, gate) => {
+      history.hasLed = true;
+      running = working(stop, gate);
+      return running;
     },
-    {
-      ...lease,
-      metricName: lease.name,
-      ownRecord: history.hasLed ? 'expire' : 'keep',
-      work: (stop, gate) => {
-        history.hasLed = true;
-        running = working(stop, gate);
-        return running;
-      },
-    },
-    signal,
-  );
+  };
+  const result = await orRefusedElection(() => runUnderLease(deps, leased, signal));
   // An election that is lost ends at once; its work has been cut off, and has to end before the next term.
   await running.catch(() => undefined);
   return result;

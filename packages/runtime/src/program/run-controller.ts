@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A whole program around loops:
- *
- *   signals, log | credentials, transport, client | HTTP | lease | caches | loops
- *
- * The parts are closed in reverse order. Each part has a default and can be replaced by an option of its name. Programs that
- * have command lines and exit codes of their own assemble the same parts in the package `sidecar`.
+ * A whole program around loops. The order of its parts is in assemble.ts. Each part has a default and can be replaced by an option of its
+ * name. Programs that have command lines and exit codes of their own begin in the package `sidecar`.
  *
  * | End | Exit code |
  * |---|---|
@@ -17,19 +13,16 @@
 import type { ApiClientOptions } from '../api/create-client.ts';
 import { createRequestMetrics, type RequestMetrics } from '../api/request-metrics.ts';
 import { userAgent } from '../api/user-agent.ts';
-import { openGate } from '../controller/start-gate.ts';
-import { createEventRecorder } from '../event-recorder/create-event-recorder.ts';
+import type { Controller } from '../controller/controller.ts';
 import { leaderHealthRoute } from '../lease/health-route.ts';
-import type { ElectionResult } from '../lease/election-state.ts';
-import type { LeaderElector, LeadingWork } from '../lease/leader-elector.ts';
 import { createController } from '../loop/create-controller.ts';
 import { keepAlive } from '../process/keep-alive.ts';
 import { type Lifecycle, runProcess } from '../process/run-process.ts';
+import { type Assembly, runAssembly } from './assemble.ts';
 import { type ApiConnection, connectApi } from './connect-api.ts';
 import { type Parts, partsOf, type RunControllerOptions } from './options.ts';
 import { serveDiagnostics } from './serve-diagnostics.ts';
-import { runUnderLease } from './under-lease.ts';
-import { withCaches } from './with-caches.ts';
+import type { LeadingPorts } from './with-caches.ts';
 
 /** Controls the process to its end, so it is the last call of a program. In tests it resolves when `process.exit` was called. */
 export async function runController(options: RunControllerOptions): Promise<void> {
@@ -40,22 +33,26 @@ export async function runController(options: RunControllerOptions): Promise<void
 
 async function run(parts: Parts, options: RunControllerOptions, { signal, configure }: Lifecycle): Promise<number> {
   const { logger, logWriter } = parts;
-  const { drainMs } = options;
+  const { drainMs, elect, lease, listen } = options;
   configure({ onSignal: 'drain', flushLogs: logWriter.flush, ...(drainMs === undefined ? {} : { drainMs }) });
-  await using stack = new AsyncDisposableStack();
-  const connect = connections(parts, options);
-  const api = await connect();
-  stack.defer(api.close);
-
-  let elector: LeaderElector | undefined;
-  if (options.listen !== '') stack.use(await serve(parts, options, () => elector?.isHealthy ?? true));
-
-  const work = workOf(parts, options, api);
-  const elect = options.elect ?? electorOf(parts, options, { connect, onElector: (made) => void (elector = made) });
-  const result = await elect(work, signal);
+  const assembly: Assembly<void> = {
+    connect: connections(parts, options),
+    open: () => Promise.resolve(),
+    serve: async (isHealthy) => (listen === '' ? undefined : await serve(parts, options, isHealthy)),
+    prepare: async () => ({
+      lease: lease && { releaseOnExit: true, ...lease },
+      assemble: (ports) => assemble(ports, options),
+    }),
+  };
+  const result = await runAssembly({ ...parts, elect }, assembly, signal);
   if (signal.aborted && result !== 'lost') return 0;
   logger.error(undefined, 'Stopped leading', { result });
   return 1;
+}
+
+function assemble({ recorderOf, ...ports }: LeadingPorts, { name, loops }: RunControllerOptions): Controller {
+  const events = recorderOf({ component: name });
+  return createController(ports, typeof loops === 'function' ? loops({ ...ports, events }) : loops);
 }
 
 /** Each call opens its own connection. All connections use the same metrics. */
@@ -81,27 +78,4 @@ function serve(parts: Parts, { listen = ':8080', routes = [] }: RunControllerOpt
     droppedLinesMetric: 'log_lines_dropped',
     routes: [{ ...leaderHealthRoute(isHealthy), path: '/healthz' }, ...routes],
   });
-}
-
-function workOf(parts: Parts, { name, loops }: RunControllerOptions, { client }: ApiConnection): LeadingWork {
-  return withCaches({ ...parts, client }, (ports) => {
-    const events = createEventRecorder(ports, { component: name });
-    const controller = createController(ports, typeof loops === 'function' ? loops({ ...ports, events }) : loops);
-    return { run: (stop) => controller.run(stop), end: () => events.flush() };
-  });
-}
-
-interface Electing {
-  readonly connect: () => Promise<ApiConnection>;
-  readonly onElector: (elector: LeaderElector) => void;
-}
-
-function electorOf(parts: Parts, { lease }: RunControllerOptions, electing: Electing) {
-  return async (work: LeadingWork, signal: AbortSignal): Promise<ElectionResult> => {
-    if (lease !== undefined) {
-      return await runUnderLease({ ...parts, ...electing }, { releaseOnExit: true, ...lease, work }, signal);
-    }
-    await work(signal, openGate);
-    return 'stopped';
-  };
 }

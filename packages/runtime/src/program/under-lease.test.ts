@@ -61,8 +61,8 @@ function aLeader({ env = {}, files = {}, ...lease }: LeaderOptions = {}) {
     }),
     onElector: (made) => void (elector = made),
   };
-  const options = { name: 'labels', releaseOnExit: true, ...lease, work };
-  void runUnderLease(deps, options, stop.signal).then((result) => seen.push(result));
+  const leased = { lease: { name: 'labels', releaseOnExit: true, ...lease }, work };
+  void runUnderLease(deps, leased, stop.signal).then((result) => seen.push(result));
   return { clock, seen, components, stop, lease: () => server.objects.list(leases)[0], elector: () => elector };
 }
 

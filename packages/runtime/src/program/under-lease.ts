@@ -8,6 +8,7 @@ import type { Files } from '../api/cluster/files.ts';
 import type { Environment } from '../api/connection/proxy.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { Random } from '../clock/random.ts';
+import { openGate } from '../controller/start-gate.ts';
 import { createEventRecorder } from '../event-recorder/create-event-recorder.ts';
 import type { LeaderElectionOptions } from '../lease/election-config.ts';
 import { createElectionMetrics } from '../lease/election-report.ts';
@@ -43,15 +44,25 @@ export interface LeaseOptions extends Omit<LeaderElectionOptions, 'namespace' | 
 
 const namespaceFile = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
+export interface LeasedWork {
+  readonly work: LeadingWork;
+  /** Undefined: the work begins at once. */
+  readonly lease: LeaseOptions | undefined;
+}
+
 /**
  * Becomes a candidate, leads once, and ends. Rejects with the errors of `connect` and of the work, and with an
  * `ElectionConfigError` for durations that contradict each other.
  */
 export async function runUnderLease(
   deps: LeaseDeps,
-  { work, ...lease }: LeaseOptions & { readonly work: LeadingWork },
+  { work, lease }: LeasedWork,
   signal: AbortSignal,
 ): Promise<ElectionResult> {
+  if (lease === undefined) {
+    await work(signal, openGate);
+    return 'stopped';
+  }
   const { hostName, env, metrics, onElector } = deps;
   const { identity = `${hostName}_${deps.random.uuid()}`, component = `${lease.name}/${hostName}` } = lease;
   const { client, close } = await deps.connect();

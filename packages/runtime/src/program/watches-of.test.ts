@@ -3,11 +3,11 @@ import { expect, it } from 'vitest';
 import { FakeClock, seededRandom } from '../../testing/index.ts';
 import type { ApiClient } from '../api/client.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../api/resource.ts';
-import type { ControllerPorts } from '../controller/controller-ports.ts';
 import { toObjectKey } from '../informer/key.ts';
 import { silentLogger } from '../log/logger.ts';
 import { noMetrics } from '../metrics/metrics.ts';
 import { watchesOf } from './watches-of.ts';
+import type { LeadingPorts } from './with-caches.ts';
 
 const own = { client: {} as ApiClient, clock: new FakeClock(), random: seededRandom(1) };
 const controller = { run: () => Promise.resolve() };
@@ -23,14 +23,15 @@ it('given a controller that asks for caches while it is assembled, then they are
 });
 
 it('given a controller that looks at its ports while it is assembled, then they are silent, and its caches are empty and never synced', async () => {
-  let seen: ControllerPorts | undefined;
+  let seen: LeadingPorts | undefined;
   watchesOf(own, (ports) => {
     seen = ports;
     return controller;
   });
-  const { informers, queueMetrics, ...ports } = seen!;
+  const { informers, queueMetrics, recorderOf, ...ports } = seen!;
   expect(ports).toEqual({ ...own, logger: silentLogger, metrics: noMetrics });
   expect(() => queueMetrics.forQueue('labels')).not.toThrow();
+  expect(() => recorderOf({ component: 'labels' })).not.toThrow();
 
   const informer = informers.informer({ resource: persistentVolumes });
   const { lister, doubted } = informer;

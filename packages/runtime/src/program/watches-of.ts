@@ -2,6 +2,7 @@
 /** What a controller watches, found by assembling it beside nothing: no list of watches has to agree with its loops. */
 import type { KubeObject } from '../api/objects.ts';
 import type { ControllerPorts } from '../controller/controller-ports.ts';
+import { createEventRecorder } from '../event-recorder/create-event-recorder.ts';
 import type { Controller } from '../controller/controller.ts';
 import type { InformerOptions } from '../informer/create-informer.ts';
 import type { InformerFactory } from '../informer/factory.ts';
@@ -9,11 +10,12 @@ import type { Informer } from '../informer/informer.ts';
 import { noMetrics } from '../metrics/metrics.ts';
 import { createWorkQueueMetrics } from '../workqueue/queue-metrics.ts';
 import { silentLogger } from '../log/logger.ts';
+import type { LeadingPorts } from './with-caches.ts';
 
 /** Assembling starts nothing, so what is assembled here is dropped. */
 export function watchesOf(
   { client, clock, random }: Pick<ControllerPorts, 'client' | 'clock' | 'random'>,
-  assemble: (ports: ControllerPorts) => Controller,
+  assemble: (ports: LeadingPorts) => Controller,
 ): readonly InformerOptions<KubeObject>[] {
   const asked: InformerOptions<KubeObject>[] = [];
   const informers: InformerFactory = {
@@ -25,14 +27,11 @@ export function watchesOf(
     waitForSync: () => Promise.resolve(false),
     shutdown: () => Promise.resolve(),
   };
+  const ports = { client, clock, random, informers, logger: silentLogger, metrics: noMetrics };
   assemble({
-    client,
-    clock,
-    random,
-    informers,
-    logger: silentLogger,
-    metrics: noMetrics,
+    ...ports,
     queueMetrics: createWorkQueueMetrics(noMetrics),
+    recorderOf: (options) => createEventRecorder(ports, options),
   });
   return asked;
 }

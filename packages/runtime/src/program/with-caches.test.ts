@@ -3,23 +3,26 @@ import { expect, it } from 'vitest';
 import { FakeClock, recordingLogger, seededRandom, settle } from '../../testing/index.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Environment } from '../api/connection/proxy.ts';
+import type { Controller } from '../controller/controller.ts';
 import { type LeaseGate, openGate } from '../controller/start-gate.ts';
 import type { InformerDeps } from '../informer/create-informer.ts';
 import type { InformerFactory } from '../informer/factory.ts';
 import { persistentVolumes } from '../api/resource.ts';
 import { noMetrics } from '../metrics/metrics.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
-import { type LeadingController, listSettings, withCaches } from './with-caches.ts';
+import { listSettings, withCaches } from './with-caches.ts';
 
 interface WorkOptions {
   readonly env?: Environment;
-  readonly hasEnd?: boolean;
+  readonly hasEvents?: boolean;
   readonly client?: ApiClient;
   readonly gate?: LeaseGate;
 }
 
+const volume = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'a', uid: 'uid-of-a' } };
+
 /** Work of which each part ends when the test says so. `seen` is what has begun, in order, and how it all ended. */
-function someWork({ env = {}, hasEnd = true, client = {} as ApiClient, gate = openGate }: WorkOptions = {}) {
+function someWork({ env = {}, hasEvents = true, client, gate = openGate }: WorkOptions = {}) {
   const seen: unknown[] = [];
   const parts = {
     following: Promise.withResolvers<void>(),
@@ -33,17 +36,16 @@ function someWork({ env = {}, hasEnd = true, client = {} as ApiClient, gate = op
   };
   const begun = begin('working');
   let reason: unknown;
-  const controller: LeadingController = {
+  const controller: Controller = {
     run: (signal) => {
       signal.addEventListener('abort', () => (reason = signal.reason));
       return begun();
     },
-    ...(hasEnd && { end: begin('ending') }),
   };
   const informers: Partial<InformerFactory> = { start: begin('following'), shutdown: begin('closing') };
   let made: InformerDeps | undefined;
   const ports = {
-    client,
+    client: client ?? ({ create: begin('ending') } as Partial<ApiClient> as ApiClient),
     clock: new FakeClock(),
     random: seededRandom(1),
     logger: recordingLogger(),
@@ -56,6 +58,8 @@ function someWork({ env = {}, hasEnd = true, client = {} as ApiClient, gate = op
   let given: ApiClient | undefined;
   const work = withCaches({ ...ports, env, createInformers }, (assembled) => {
     given = assembled.client;
+    const events = assembled.recorderOf({ component: 'test', delayMs: 60_000 });
+    if (hasEvents) events.record(volume, { type: 'Normal', reason: 'Begun', message: 'begun' });
     return controller;
   });
   work(new AbortController().signal, gate).then(
@@ -66,10 +70,10 @@ function someWork({ env = {}, hasEnd = true, client = {} as ApiClient, gate = op
 }
 
 it.each([
-  { hasEnd: true, order: ['following', 'working', 'closing', 'ending', 'done'] },
-  { hasEnd: false, order: ['following', 'working', 'closing', 'done'] },
+  { hasEvents: true, order: ['following', 'working', 'closing', 'ending', 'done'] },
+  { hasEvents: false, order: ['following', 'working', 'closing', 'done'] },
 ])(
-  'given a controller that ends, last work: $hasEnd, then each part is waited for in the order $order',
+  'given a controller that ends, events to write: $hasEvents, then each part is waited for in the order $order',
   async (row) => {
     const { seen, parts } = someWork(row);
     expect(seen).toEqual(row.order.slice(0, 2));
@@ -80,6 +84,16 @@ it.each([
     }
   },
 );
+
+it('[runtime#193a] given caches that have nothing to watch, then the controller goes on, and is waited for', async () => {
+  const { seen, parts, reason } = someWork({ hasEvents: false });
+  for (const part of ['following', 'closing'] as const) parts[part].resolve();
+  await settle();
+  expect([seen, reason()]).toEqual([['following', 'working'], undefined]);
+  parts.working.resolve();
+  await settle();
+  expect(seen).toEqual(['following', 'working', 'closing', 'done']);
+});
 
 it('given caches that fail, then the controller is stopped in order and waited for, the caches are closed, and the failure is thrown', async () => {
   const { seen, parts, reason } = someWork();

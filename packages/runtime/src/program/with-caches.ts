@@ -6,15 +6,17 @@ import { withOutageLog } from '../api/outage-log.ts';
 import { linkSignals } from '../clock/deadline.ts';
 import type { ControllerPorts } from '../controller/controller-ports.ts';
 import type { Controller } from '../controller/controller.ts';
+import { createEventRecorder, type EventRecorderOptions } from '../event-recorder/create-event-recorder.ts';
+import type { EventRecorder } from '../event-recorder/recorder.ts';
 import type { InformerDeps } from '../informer/create-informer.ts';
 import { createInformerFactory, type InformerFactory } from '../informer/factory.ts';
 import type { LeadingWork } from '../lease/leader-elector.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
 import { workQueueMetricsOf } from '../workqueue/queue-metrics.ts';
 
-export interface LeadingController extends Controller {
-  /** Work that has to be done while the lease is still held, such as flushing events. */
-  readonly end?: () => Promise<void>;
+export interface LeadingPorts extends ControllerPorts {
+  /** What these recorders have not written yet is written before the lease is released. */
+  readonly recorderOf: (options: EventRecorderOptions) => EventRecorder;
 }
 
 export interface WithCachesDeps extends Omit<ControllerPorts, 'informers' | 'queueMetrics' | 'gate'> {
@@ -26,7 +28,7 @@ export interface WithCachesDeps extends Omit<ControllerPorts, 'informers' | 'que
 /** A standby lists and watches nothing: informers start after the lease was acquired. */
 export function withCaches(
   { env, createInformers = createInformerFactory, ...deps }: WithCachesDeps,
-  assemble: (ports: ControllerPorts) => LeadingController,
+  assemble: (ports: LeadingPorts) => Controller,
 ): LeadingWork {
   // Registered here and not after the lease was acquired: a standby shows these metrics as well.
   const queueMetrics = workQueueMetricsOf(deps.metrics);
@@ -34,13 +36,21 @@ export function withCaches(
   return async (signal, gate) => {
     const informers = createInformers(watching);
     const client = fenced(deps.client, () => gate.held);
-    const controller = assemble({ ...deps, client, queueMetrics, informers, gate });
+    const recorders: EventRecorder[] = [];
+    const ports = { ...deps, client, queueMetrics, informers, gate };
+    const recorderOf = (options: EventRecorderOptions): EventRecorder => {
+      const recorder = createEventRecorder(ports, options);
+      recorders.push(recorder);
+      return recorder;
+    };
+    const controller = assemble({ ...ports, recorderOf });
     // The caches outlive an orderly stop, because reconciles that are finishing still read them.
     const following = informers.start(new AbortController().signal);
     using stopping = linkSignals([signal]);
     const working = controller.run(stopping.signal);
     try {
-      await Promise.race([working, following]);
+      // Caches that end without a failure have nothing to watch.
+      await Promise.race([working, following.then(() => working)]);
     } catch (error) {
       // Nothing may run any more when the lease is released.
       stopping.abort(new OrderlyStop('the caches or a loop failed'));
@@ -49,7 +59,7 @@ export function withCaches(
     } finally {
       await informers.shutdown();
     }
-    await controller.end?.();
+    await Promise.all(recorders.map((recorder) => recorder.flush()));
   };
 }
 

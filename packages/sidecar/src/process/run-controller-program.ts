@@ -1,37 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A program with controllers, from its first argument to its exit code:
- *
- *   flags, log, gates, version | API server | open | HTTP | prepare | lease | work
- *
- * The program's own part is a `ControllerBody`. The parts are closed in reverse order. Not here: the driver (run-sidecar.ts),
- * signals, crashes and the exit itself (the runtime's `runProcess`).
+ * A program with controllers, from its first argument to its exit code: flags, log, gates, version (start.ts), then the parts of the
+ * runtime's `runAssembly`, in its order, made from flags and with upstream's exit codes. The program's own part is a `ControllerBody`.
+ * Not here: the driver (sidecar-program.ts), signals, crashes and the exit itself (the runtime's `runProcess`).
  */
+import { type ApiClient, type Clock, type Logger, type Metrics, noMetrics, type Random } from '@csi-sidecars/runtime';
 import {
-  type ApiClient,
-  type Clock,
-  type LeadingWork,
-  type Logger,
-  type Metrics,
-  noMetrics,
-  type Random,
-} from '@csi-sidecars/runtime';
-import {
+  type Assembly,
   type DiagnosticsServer,
   leaderHealthRoute,
-  type LeaderElector,
   type Lifecycle,
-  profilingRoutes,
+  type PreparedAssembly,
   type RateLimit,
-  serveDiagnostics,
+  runAssembly,
 } from '@csi-sidecars/runtime/internal';
 import type { ProgramFlags } from '../programs/program.ts';
 import type { EndpointValues, KubeApiValues } from '../programs/shared-flags.ts';
-import { type ElectionValues, runUnderLease } from './election.ts';
+import { type ElectionValues, leaseOf, orRefusedElection } from './election.ts';
 import { ExitError, exitCodes, orExit } from './exit.ts';
 import { runProgram } from './run-program.ts';
+import { type EndpointOptions, serveProgram } from './serve-program.ts';
 import type { StartOptions, StartValues, Started } from './start.ts';
-import type { ScrapedMetrics, ProgramHost } from './host.ts';
+import type { ApiConnection, ProgramHost } from './host.ts';
 
 export interface ControllerValues
   extends Omit<StartValues, 'http-endpoint'>, ElectionValues, KubeApiValues, EndpointValues {
@@ -61,7 +51,7 @@ export interface ControllerContext<V, G extends string> {
   readonly cutShort: (code: number) => void;
 }
 
-export interface ControllerBody<V, G extends string, Opened> {
+export interface ControllerBody<V, G extends string, Opened> extends EndpointOptions {
   readonly start?: StartOptions;
   /** The reason why this command line cannot be run, for the log; undefined if it can. Called before anything is opened. */
   readonly refused?: (values: V) => string | undefined;
@@ -69,28 +59,20 @@ export interface ControllerBody<V, G extends string, Opened> {
   readonly kubeconfig?: (values: V, env: ProgramHost['env']) => string;
   /** The exit code if the configuration of the cluster cannot work; default 1. */
   readonly clientExitCode?: number;
-  /** The exit code if listening fails; default 1. */
-  readonly httpExitCode?: number;
   /** The program serves the `rest_client_*` metrics of its API client, as upstream's csi-resizer does. Default: it does not. */
   readonly requestMetrics?: true;
-  /**
-   * `own`: the page of metrics shows those that the work makes from the context's, and the start of the process. Default: also those of
-   * the election, the log and the page itself.
-   */
-  readonly servedMetrics?: 'own';
   /** Opens what the program needs before it answers HTTP: the driver, the CRDs. The stack closes it. */
   readonly open: (context: ControllerContext<V, G>, opened: AsyncDisposableStack) => Promise<Opened>;
   /** Checks the capabilities and creates the controllers. Throws an ExitError if the program cannot work with them. */
   readonly prepare: (
     context: ControllerContext<V, G> & { readonly diagnostics: DiagnosticsServer | undefined },
     opened: Opened,
-  ) => Promise<PreparedWork>;
+  ) => Promise<PreparedController>;
 }
 
-export interface PreparedWork {
+export interface PreparedController extends Pick<PreparedAssembly, 'assemble'> {
   /** Upstream's lock name, e.g. `external-attacher-leader-<driver>`. */
   readonly lockName: string;
-  readonly run: LeadingWork;
 }
 
 /** Resolves with the exit code. Errors are logged. */
@@ -116,84 +98,63 @@ interface Run<V extends ControllerValues, G extends string, Opened> extends Prog
 async function runStarted<V extends ControllerValues, G extends string, Opened>(
   run: Run<V, G | ControllerGate, Opened>,
 ): Promise<number> {
-  const { host, lifecycle, program, body, started, cutShort } = run;
+  const { host, lifecycle, body, started, cutShort } = run;
   const { values, log } = started;
-  const { clock, random, env } = host;
+  const { clock, random } = host;
   const { signal } = lifecycle;
   const refused = body.refused?.(values);
   if (refused !== undefined) throw new ExitError(exitCodes.failure, refused);
-  await using stack = new AsyncDisposableStack();
-
   const address = values['metrics-address'] || values['http-endpoint'];
   const scraped = address === '' ? undefined : await host.openMetrics();
   const metrics: Metrics = scraped ?? noMetrics;
-  const connect = (requestMetrics?: Metrics) =>
+  const isElecting = values['leader-election'];
+  const releases = started.gates.ReleaseLeaderElectionOnExit;
+
+  const assembly: Assembly<readonly [ControllerContext<V, G | ControllerGate>, Opened]> = {
+    connect: connections(run, metrics),
+    open: async ({ client, clientWith }, stack) => {
+      const withLimit = (limit: RateLimit): ApiClient =>
+        clientWith({ ...limit, logger: log, counted: body.requestMetrics === true });
+      const context = { started, client, withLimit, log, metrics, clock, random, host, signal, cutShort };
+      return [context, await body.open(context, stack)];
+    },
+    serve: async (isHealthy) => {
+      if (scraped === undefined) return undefined;
+      // The route exists before the election: a liveness probe that gets 404 would end a replica that has just started.
+      const routes = isElecting && values['http-endpoint'] !== '' ? [leaderHealthRoute(isHealthy)] : [];
+      const isProfiled = values['enable-pprof'] === true;
+      return await serveProgram(run, { ...body, address, metrics: scraped, isProfiled, routes });
+    },
+    prepare: async ([context, opened], diagnostics) => {
+      const { lockName, assemble } = await body.prepare({ ...context, diagnostics }, opened);
+      if (releases) lifecycle.configure({ onSignal: 'drain' });
+      return { lease: leaseOf(host, { values, lockName, release: releases ? 'onExit' : 'never' }), assemble };
+    },
+  };
+  const deps = { ...host, logger: log, metrics: body.servedMetrics === 'own' ? noMetrics : metrics };
+  const result = await orRefusedElection(() => runAssembly(deps, assembly, signal));
+  // Upstream ends with 1 whatever the reason. A program that was asked to end, and gave its lease up, has not failed.
+  const isInOrder = !isElecting || (releases && signal.aborted && result !== 'lost');
+  return isInOrder ? exitCodes.success : exitCodes.failure;
+}
+
+function connections<V extends ControllerValues, G extends string, Opened>(
+  { host, program, body, started: { values, log } }: Run<V, G, Opened>,
+  metrics: Metrics,
+): Assembly<unknown>['connect'] {
+  const connect = (requestMetrics?: Metrics): Promise<ApiConnection> =>
     host.connectApi({
       program: program.name,
-      kubeconfig: body.kubeconfig?.(values, env) ?? values.kubeconfig,
+      kubeconfig: body.kubeconfig?.(values, host.env) ?? values.kubeconfig,
       master: values.master ?? '',
       qps: values['kube-api-qps'],
       burst: values['kube-api-burst'],
       log,
       metrics: requestMetrics,
     });
-  const api = await orExit(
-    'Failed to create a Kubernetes client',
-    () => connect(body.requestMetrics === true ? metrics : undefined),
-    body.clientExitCode,
-  );
-  stack.defer(api.close);
-
-  const { client } = api;
-  const withLimit = (limit: RateLimit): ApiClient =>
-    api.clientWith({ ...limit, logger: log, counted: body.requestMetrics === true });
-  const context = { started, client, withLimit, log, metrics, clock, random, host, signal, cutShort };
-  const opened = await body.open(context, stack);
-
-  const diagnostics = scraped && stack.use(await listen(run, scraped, address));
-  let elector: LeaderElector | undefined;
-  if (values['leader-election'] && values['http-endpoint'] !== '') {
-    // The route exists before the election: a liveness probe that gets 404 would end a replica that has just started.
-    diagnostics?.add(leaderHealthRoute(() => elector?.isHealthy ?? true));
-  }
-  const work = await body.prepare({ ...context, diagnostics }, opened);
-
-  const release = started.gates.ReleaseLeaderElectionOnExit;
-  if (release) lifecycle.configure({ onSignal: 'drain' });
-  return await runUnderLease(
-    {
-      ...context,
-      metrics: body.servedMetrics === 'own' ? noMetrics : metrics,
-      connect: () => connect(),
-      onElector: (made) => {
-        elector = made;
-      },
-    },
-    { values, lockName: work.lockName, release: release ? 'onExit' : 'never', work: work.run },
-    signal,
-  );
-}
-
-function listen<V extends ControllerValues, G extends string, Opened>(
-  { host, body, started }: Run<V, G, Opened>,
-  metrics: ScrapedMetrics,
-  address: string,
-): Promise<DiagnosticsServer> {
-  const { log, values, stderr } = started;
-  const { clock, argv0, args, startedAtMs } = host;
-  return orExit(
-    'Failed to start HTTP server',
-    () =>
-      serveDiagnostics(
-        { clock, logger: log, metrics, logWriter: stderr },
-        {
-          address,
-          metricsPath: values['metrics-path'],
-          startedAtMs,
-          ...(body.servedMetrics === 'own' ? {} : { droppedLinesMetric: 'csi_sidecars_log_lines_dropped' }),
-          routes: values['enable-pprof'] === true ? profilingRoutes({ clock, argv: [argv0, ...args] }) : [],
-        },
-      ),
-    body.httpExitCode,
-  );
+  return (user) => {
+    if (user === 'lease') return orExit('Failed to create leaderelection client', () => connect());
+    const requestMetrics = body.requestMetrics === true ? metrics : undefined;
+    return orExit('Failed to create a Kubernetes client', () => connect(requestMetrics), body.clientExitCode);
+  };
 }

@@ -4,18 +4,27 @@
  * runs it (`runSidecarProgram`), or one that runs several of them beside each other (all-in-one).
  */
 import type { CsiChannel } from '@csi-sidecars/csi';
-import type { ControllerPorts } from '@csi-sidecars/runtime';
-import type { LeadingController } from '@csi-sidecars/runtime/internal';
+import type { DiagnosticsServer } from '@csi-sidecars/runtime/internal';
 import type { ProgramFlags } from '../programs/program.ts';
-import type { Driver, DriverOptions } from './driver.ts';
+import { connectDriver, type Driver, type DriverOptions, endWithDriver } from './driver.ts';
 import type { ProgramHost } from './host.ts';
-import { leadingWork } from './leading-work.ts';
-import type { ControllerBody, ControllerContext, ControllerGate, ProgramDeps } from './run-controller-program.ts';
-import { runSidecar, type SidecarValues } from './run-sidecar.ts';
+import {
+  type ControllerBody,
+  type ControllerContext,
+  type ControllerGate,
+  type ControllerValues,
+  type PreparedController,
+  type ProgramDeps,
+  runControllerProgram,
+} from './run-controller-program.ts';
 
-export interface SidecarProgram<V extends SidecarValues, G extends string> extends Pick<
+export interface SidecarValues extends ControllerValues {
+  readonly 'csi-address': string;
+}
+
+export interface SidecarProgram<V extends SidecarValues, G extends string> extends Omit<
   ControllerBody<V, G, Driver>,
-  'start' | 'refused' | 'kubeconfig' | 'clientExitCode' | 'httpExitCode' | 'requestMetrics'
+  'open' | 'prepare'
 > {
   readonly program: ProgramFlags<V, G>;
   /** Throws an ExitError for an environment in which the program cannot run. */
@@ -26,26 +35,30 @@ export interface SidecarProgram<V extends SidecarValues, G extends string> exten
 
 /** What a controller has when its driver is ready. */
 export type StartContext<V, G extends string> = Omit<ControllerContext<V, G>, 'cutShort'> &
-  Pick<Driver, 'name'> & { readonly channel: CsiChannel };
+  Pick<Driver, 'name'> & {
+    readonly channel: CsiChannel;
+    /** The program's own HTTP server, if it has one. */
+    readonly diagnostics?: DiagnosticsServer | undefined;
+  };
 
-export interface PreparedController {
-  /** Upstream's lock name, e.g. `external-attacher-leader-<driver>`. */
-  readonly lockName: string;
-  /** Called for each term as a leader. It starts nothing. */
-  readonly assemble: (ports: ControllerPorts) => LeadingController;
-}
-
-/** Runs the program in a process of its own. Resolves with the exit code. */
+/** Runs the program in a process of its own, and opens the driver first. Resolves with the exit code. */
 export function runSidecarProgram<V extends SidecarValues, G extends string>(
   deps: ProgramDeps,
-  { program, driver, prepare, ...body }: SidecarProgram<V, G | ControllerGate>,
+  { program, driver: optionsOf, prepare, ...body }: SidecarProgram<V, G | ControllerGate>,
 ): Promise<number> {
-  return runSidecar<V, G>(deps, program, {
+  return runControllerProgram<V, G, Driver>(deps, program, {
     ...body,
-    driver: (values) => driver(values, deps.host.env),
-    prepare: async (context) => {
-      const { lockName, assemble } = await prepare(context);
-      return { lockName, run: leadingWork(context, assemble) };
+    open: async (context, stack) => {
+      const { values } = context.started;
+      const onLost = (): void => endWithDriver(context);
+      const options = { ...optionsOf(values, deps.host.env), address: values['csi-address'] };
+      const driver = await connectDriver({ ...context, onLost }, options);
+      stack.defer(driver.channel.close);
+      return driver;
+    },
+    prepare: async (context, driver) => {
+      await driver.whenReady();
+      return prepare({ ...context, ...driver });
     },
   });
 }

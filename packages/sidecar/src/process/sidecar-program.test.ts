@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A whole sidecar over a real driver socket and a real HTTP port, with an API server in memory and virtual time. */
-import { type LeadingWork, type Lease, events, leases } from '@csi-sidecars/runtime';
+import { type Lease, events, leases } from '@csi-sidecars/runtime';
 import { settle, until } from '@csi-sidecars/runtime/testing';
 import { type Handlers, csiError } from '@csi-sidecars/csi/testing';
 import { describe, expect, it, vi } from 'vitest';
@@ -16,10 +16,11 @@ import { stringFlag } from '../flags/flag.ts';
 import { ExitError } from './exit.ts';
 import type { ApiOptions, ProgramHost } from './host.ts';
 import type { ProgramDeps } from './run-controller-program.ts';
-import { type SidecarBody, type SidecarContext, runSidecar } from './run-sidecar.ts';
+import { runSidecarProgram, type SidecarProgram, type StartContext } from './sidecar-program.ts';
 
-type Body = SidecarBody<SampleValues, SampleGate>;
-type Context = SidecarContext<SampleValues, SampleGate>;
+type Body = Omit<SidecarProgram<SampleValues, SampleGate>, 'program'>;
+type Context = StartContext<SampleValues, SampleGate>;
+type Work = (signal: AbortSignal) => Promise<void>;
 
 const driverName = 'a.example.com';
 const healthy: Handlers = {
@@ -33,7 +34,7 @@ interface Running extends DrivenProgram {
 }
 
 /** Work that ends when it is asked to, in order. */
-const untilStopped: LeadingWork = (signal) =>
+const untilStopped: Work = (signal) =>
   new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
@@ -42,7 +43,7 @@ async function run(
   options: FakeHostOptions & {
     readonly handlers?: Handlers;
     readonly body?: Partial<Body>;
-    readonly work?: LeadingWork;
+    readonly work?: Work;
     readonly lease?: Lease['spec'];
     readonly program?: typeof sampleProgram;
     /** In the place of the host's own. */
@@ -54,16 +55,18 @@ async function run(
     driver: (values) => ({ probeTimeoutMs: values.timeout, nameTimeoutMs: 1000 }),
     prepare: async (context) => ({
       lockName: `external-attacher-leader-${context.name}`,
-      run: async (signal, gate) => {
-        working.resolve({ ...context, port: context.diagnostics?.port ?? 0 });
-        await (options.work ?? untilStopped)(signal, gate);
-      },
+      assemble: () => ({
+        run: async (signal) => {
+          working.resolve({ ...context, port: context.diagnostics?.port ?? 0 });
+          await (options.work ?? untilStopped)(signal);
+        },
+      }),
     }),
     ...options.body,
   };
   const { program = sampleProgram, connectApi = (host) => host.connectApi } = options;
   const inHost = ({ host, lifecycle }: ProgramDeps) =>
-    runSidecar({ host: { ...host, connectApi: connectApi(host as FakeHost) }, lifecycle }, program, body);
+    runSidecarProgram({ host: { ...host, connectApi: connectApi(host as FakeHost) }, lifecycle }, { program, ...body });
   const running = await runOverDriver(inHost, {
     ...options,
     handlers: { ...healthy, ...options.handlers },
@@ -119,9 +122,10 @@ describe('the way to the work', () => {
 
   it('given no driver, then it ends with 1 after 30 s, and the last line names the socket and the error', async () => {
     const host = fakeHost({ args: ['--csi-address=/nonexistent/csi.sock'] });
-    const code = runSidecar(depsOf(host), sampleProgram, {
+    const code = runSidecarProgram(depsOf(host), {
+      program: sampleProgram,
       driver: () => ({ probeTimeoutMs: 1000, nameTimeoutMs: 1000 }),
-      prepare: async () => ({ lockName: '', run: untilStopped }),
+      prepare: async () => ({ lockName: '', assemble: () => ({ run: untilStopped }) }),
     });
     // Attempts use the real file system: each pause begins only after it has answered.
     for (let second = 0; second < 30; second += 1) {
@@ -160,7 +164,7 @@ describe('the way to the work', () => {
       driver: () => ({ probeTimeoutMs: 1000, nameTimeoutMs: 1000 }),
       prepare: () => Promise.reject(new Error('not reached')),
     };
-    expect(await runSidecar(deps, sampleProgram, body)).toBe(1);
+    expect(await runSidecarProgram(deps, { program: sampleProgram, ...body })).toBe(1);
     expect(host.logged()).toMatch(
       /^E.*"Failed to create a Kubernetes client" err="unable to load in-cluster configuration"$/m,
     );
