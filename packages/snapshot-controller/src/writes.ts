@@ -11,13 +11,12 @@ import {
   finalizersWith,
   finalizersWithout,
   ignoreNotFound,
-  isConflict,
   type KubeObject,
   type LoopPorts,
   type ObjectChange,
   type ObjectMeta,
   type Resource,
-  retryOnConflict,
+  rereadOnConflict,
   timestamp,
   writeObject,
   type WrittenCache,
@@ -175,29 +174,16 @@ export function deleteObject<T extends KubeObject>(
   object: T,
   mayGo: (object: T) => boolean,
 ): Promise<T | undefined> {
-  const { namespace, name = '', uid } = object.metadata ?? {};
-  let known = object;
-  let isOld = false;
-  const write = async (): Promise<T | undefined> => {
-    if (isOld) {
-      const found = await client.get(resource, { namespace, name }, { signal });
-      if (found.metadata?.uid !== uid) return undefined;
-      known = found;
-      cache.remember(found);
-      if (!mayGo(found)) return found;
-    }
-    const { resourceVersion } = known.metadata ?? {};
-    try {
-      const preconditions = definedOnly({ uid, resourceVersion });
-      return await writeObject(cache, known, () =>
-        client.delete(resource, { namespace, name }, { signal, preconditions }),
-      );
-    } catch (error) {
-      isOld = isConflict(error);
-      throw error;
-    }
+  const write = async (known: T): Promise<T | undefined> => {
+    if (known !== object && !mayGo(known)) return known;
+    const { namespace, name = '', uid, resourceVersion } = known.metadata ?? {};
+    const preconditions = definedOnly({ uid, resourceVersion });
+    return await writeObject(cache, known, () =>
+      client.delete(resource, { namespace, name }, { signal, preconditions }),
+    );
   };
-  return retryOnConflict({ clock, random }, write).catch(ignoreNotFound);
+  const deletion = { resource, object, write, replaced: () => undefined };
+  return rereadOnConflict({ client, clock, random, cache }, deletion, { signal }).catch(ignoreNotFound);
 }
 
 /**

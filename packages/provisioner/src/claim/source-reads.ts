@@ -2,11 +2,11 @@
 /** Live reads of a claim's source, and the finalizer that protects it. Not here: whether the source may be used (`source/`). */
 import {
   finalizersWith,
-  isConflict,
   isForbidden,
   type KubeObject,
   persistentVolumeClaims,
   persistentVolumes,
+  rereadOnConflict,
   type Resource,
   toError,
 } from '@csi-sidecars/runtime';
@@ -53,7 +53,7 @@ async function read<T extends KubeObject>(
  * Puts our finalizer on the source. A restore goes on without it if that is forbidden, as upstream's: older roles have no `update` on snapshots.
  */
 export async function protectSource(
-  run: Pick<ClaimRun, 'client' | 'signal' | 'logger'>,
+  run: Pick<ClaimRun, 'client' | 'signal' | 'logger' | 'clock' | 'random'>,
   source: SourceRead,
 ): Promise<void> {
   if (source.kind === 'snapshot' && source.snapshot.kind === 'found') {
@@ -83,30 +83,20 @@ interface Target<T extends KubeObject> {
   readonly finalizer: string;
 }
 
-/** Several claims with one source begin at the same time: a conflict is usually the finalizer that another one added. */
-const attempts = 3;
-
 async function protect<T extends KubeObject>(
-  { client, logger, signal }: Parameters<typeof protectSource>[0],
+  run: Parameters<typeof protectSource>[0],
   { resource, object, finalizer }: Target<T>,
 ): Promise<void> {
-  const { namespace, name = '', uid } = object.metadata ?? {};
-  let current = object;
-  for (let attempt = 1; ; attempt++) {
-    const finalizers = finalizersWith(current, finalizer);
+  const { client, logger, signal } = run;
+  const write = async (known: T): Promise<void> => {
+    const finalizers = finalizersWith(known, finalizer);
     if (finalizers === undefined) return;
-    try {
-      await client.update(resource, { ...current, metadata: { ...current.metadata, finalizers } }, { signal });
-      const kind = finalizer === snapshotSourceProtection ? 'snapshot' : 'claim';
-      logger.info(3, `Added finalizer ${finalizer} to ${kind} ${nameOf(current)}`);
-      return;
-    } catch (error) {
-      if (!isConflict(error) || attempt === attempts) throw error;
-      current = await client.get(resource, { namespace, name }, { signal });
-      // The source that was checked is gone.
-      if (current.metadata?.uid !== uid) throw error;
-    }
-  }
+    await client.update(resource, { ...known, metadata: { ...known.metadata, finalizers } }, { signal });
+    const kind = finalizer === snapshotSourceProtection ? 'snapshot' : 'claim';
+    logger.info(3, `Added finalizer ${finalizer} to ${kind} ${nameOf(known)}`);
+  };
+  // Several claims with one source begin at the same time: a conflict is usually the finalizer that another one added.
+  await rereadOnConflict(run, { resource, object, write, attempts: 3, delayMs: 0 }, { signal });
 }
 
 function nameOf({ metadata }: KubeObject): string {

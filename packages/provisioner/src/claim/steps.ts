@@ -71,9 +71,10 @@ interface Updated extends Changes {
   readonly claim: Known['claim'];
 }
 
-async function update({ client, caches: { claims } }: ClaimRun, s: Known, change: ClaimUpdate): Promise<Updated> {
+async function update(run: ClaimRun, s: Known, change: ClaimUpdate): Promise<Updated> {
+  const { claims } = run.caches;
   const latest = claims.byIndex('uid', uidOf(s.claim))[0] ?? s.claim;
-  const { write, claim, presence } = await updateClaim({ client, claims }, latest, change);
+  const { write, claim, presence } = await updateClaim({ ...run, claims }, latest, change);
   return { write, claim, ...(presence === 'gone' ? { presence } : {}) };
 }
 

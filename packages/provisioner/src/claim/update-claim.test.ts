@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The update of a claim when the API server refuses it, reports a conflict, or has another claim of that name. */
 import { ApiError, type ApiClient, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import { FakeClock, seededRandom } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aClaim, driverName } from '../../testing/builders.ts';
 import { annotations } from '../names.ts';
@@ -8,6 +9,7 @@ import { addProtection, removeOtherProtection, removeSelectedNode, selectNode, u
 
 const refusal = (status: number, reason = ''): ApiError => new ApiError({ status, reason, message: 'no' });
 const conflict = refusal(409, 'Conflict');
+const retrying = { clock: new FakeClock(), random: seededRandom(1) };
 
 interface Server {
   /** The answers to the updates, in order; then success. */
@@ -36,15 +38,15 @@ async function run(
       return live;
     },
   } as unknown as ApiClient;
-  const doubted: PersistentVolumeClaim[] = [];
+  const doubted = new Set<string | undefined>();
   const claims = {
     remember: (written: PersistentVolumeClaim) => void remembered.push(written),
-    doubt: (claimInDoubt: PersistentVolumeClaim) => void doubted.push(claimInDoubt),
+    doubt: ({ metadata }: PersistentVolumeClaim) => void doubted.add(metadata?.uid),
   };
-  const { write, presence } = await updateClaim({ client, claims }, claim, update);
+  const { write, presence } = await updateClaim({ ...retrying, client, claims }, claim, update);
   const versions = remembered.map(({ metadata }) => metadata?.resourceVersion);
   const result = { write, presence, requests, versions };
-  return doubted.length === 0 ? result : { ...result, doubted: doubted.map(({ metadata }) => metadata?.uid) };
+  return doubted.size === 0 ? result : { ...result, doubted: [...doubted] };
 }
 
 describe('an update of a claim', () => {
@@ -157,7 +159,7 @@ function aServer(...answers: readonly unknown[]) {
     };
   const client = { update: reply('update'), get: reply('get') } as unknown as ApiClient;
   const claims = { remember: (written: unknown) => void remembered.push(written), doubt: () => undefined };
-  return { deps: { client, claims }, sent, remembered };
+  return { deps: { ...retrying, client, claims }, sent, remembered };
 }
 
 describe('the requests of an update', () => {

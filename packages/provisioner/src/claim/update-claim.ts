@@ -6,10 +6,12 @@
 import {
   ApiError,
   type ApiClient,
+  type ConflictRetryDeps,
   isConflict,
   isNotFound,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
+  rereadOnConflict,
   writeObject,
   type WrittenCache,
 } from '@csi-sidecars/runtime';
@@ -43,57 +45,35 @@ export interface Updated {
  * The write is not cancelled with the reconcile, because it makes an interrupted reconcile resumable. It has a short deadline instead, so
  * that a process that stops does not wait for long.
  */
-const writeTimeoutMs = 10_000;
-const attempts = 3;
+const options = { timeoutMs: 10_000 };
 
 export async function updateClaim(
-  { client, claims }: UpdateDeps,
+  { client, claims, clock, random }: UpdateDeps & ConflictRetryDeps,
   claim: PersistentVolumeClaim,
   { change, onConflict }: ClaimUpdate,
 ): Promise<Updated> {
   let current = claim;
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const next = change(current);
-      if (next === current) return { write: 'done', claim: current, presence: 'there' };
-      const written = await writeObject(claims, current, () =>
-        client.update(persistentVolumeClaims, next, { timeoutMs: writeTimeoutMs }),
-      );
-      return { write: 'done', claim: written, presence: 'there' };
-    } catch (error) {
-      if (isNotFound(error)) return gone(current);
-      if (!isConflict(error) || onConflict === 'fail' || attempt === attempts) {
-        if (isConflict(error)) claims.doubt(current);
-        return { write: isRefusal(error) ? 'refused' : 'failed', claim: current, presence: 'there' };
-      }
-      const live = await reread(client, current);
-      if (live === 'gone') {
-        claims.doubt(current, 'notFound');
-        return gone(current);
-      }
-      if (live === 'failed') return { write: 'failed', claim: current, presence: 'there' };
-      // Else the run would go back to the older copy of the cache, which may lack the finalizer of another instance.
-      claims.remember(live);
-      current = live;
-    }
-  }
-}
-
-/** The cache may show the claim for long, and the next run must not provision it again: it is in doubt. */
-function gone(claim: PersistentVolumeClaim): Updated {
-  return { write: 'refused', claim, presence: 'gone' };
-}
-
-async function reread(
-  client: ApiClient,
-  claim: PersistentVolumeClaim,
-): Promise<PersistentVolumeClaim | 'gone' | 'failed'> {
-  const { namespace, name = '', uid } = claim.metadata ?? {};
+  const write = async (known: PersistentVolumeClaim): Promise<Updated> => {
+    // After a conflict the run would go back to the older copy of the cache, which may lack the finalizer of another instance.
+    current = known;
+    const next = change(known);
+    if (next === known) return { write: 'done', claim: known, presence: 'there' };
+    const written = await writeObject(claims, known, () => client.update(persistentVolumeClaims, next, options));
+    return { write: 'done', claim: written, presence: 'there' };
+  };
+  const gone = (): Updated => {
+    // The cache may show the claim for long, and the next run must not provision it again.
+    claims.doubt(current, 'notFound');
+    return { write: 'refused', claim: current, presence: 'gone' };
+  };
+  const attempts = onConflict === 'fail' ? 1 : 3;
+  const update = { resource: persistentVolumeClaims, object: claim, write, replaced: gone, attempts, delayMs: 0 };
   try {
-    const live = await client.get(persistentVolumeClaims, { namespace, name }, { timeoutMs: writeTimeoutMs });
-    return live.metadata?.uid === uid ? live : 'gone';
+    return await rereadOnConflict({ client, cache: claims, clock, random }, update, options);
   } catch (error) {
-    return isNotFound(error) ? 'gone' : 'failed';
+    if (isNotFound(error)) return gone();
+    if (isConflict(error)) claims.doubt(current);
+    return { write: isRefusal(error) ? 'refused' : 'failed', claim: current, presence: 'there' };
   }
 }
 
@@ -127,9 +107,7 @@ export async function selectNode(
     annotations: { ...claim.metadata?.annotations, [annotations.selectedNode]: node },
   };
   try {
-    await writeObject(claims, claim, () =>
-      client.update(persistentVolumeClaims, { ...claim, metadata }, { timeoutMs: writeTimeoutMs }),
-    );
+    await writeObject(claims, claim, () => client.update(persistentVolumeClaims, { ...claim, metadata }, options));
     return 'done';
   } catch (error) {
     if (isNotFound(error)) return 'gone';

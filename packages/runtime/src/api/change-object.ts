@@ -7,21 +7,16 @@
  * a driver for example, need not be repeated. Works for every kind, custom resources included, and never writes a field that the patch
  * does not name. A write without an answer leaves the object in doubt, as `writeObject` says.
  */
-import type { Clock } from '../clock/clock.ts';
-import type { Random } from '../clock/random.ts';
-import type { ApiClient, CallOptions, ObjectRef } from './client.ts';
+import type { ApiClient, CallOptions } from './client.ts';
 import { definedOnly } from './defined-only.ts';
 import { isConflict } from './error-predicates.ts';
 import type { KubeObject } from './objects.ts';
 import type { Resource } from './resource.ts';
-import { retryOnConflict } from './retry-on-conflict.ts';
-import { toError } from './to-error.ts';
+import { type ConflictRetryDeps, refOf, rereadOnConflict } from './retry-on-conflict.ts';
 import { writeObject, type WrittenCache } from './write-object.ts';
 
-export interface ChangeObjectDeps<T extends KubeObject> {
+export interface ChangeObjectDeps<T extends KubeObject> extends ConflictRetryDeps {
   readonly client: Pick<ApiClient, 'get' | 'patch'>;
-  readonly clock: Clock;
-  readonly random: Random;
   /** Where the object is read from. */
   readonly cache: WrittenCache<T>;
 }
@@ -54,30 +49,8 @@ export async function changeObject<T extends KubeObject>(
   change: ObjectChange<T>,
   options: CallOptions = {},
 ): Promise<T> {
-  const { client, cache, clock, random } = deps;
   const { resource, object } = change;
-  const send = sender(deps, change, options);
-  let known = object;
-  let lost: Error | undefined;
-  const write = async (): Promise<T> => {
-    if (lost !== undefined) {
-      known = await client.get(resource, refOf(object), options);
-      if (known.metadata?.uid !== object.metadata?.uid) throw new OtherObject(lost);
-      cache.remember(known);
-    }
-    try {
-      return await send(known);
-    } catch (error) {
-      // Only a conflict is followed by another try.
-      lost = toError(error);
-      throw error;
-    }
-  };
-  try {
-    return await retryOnConflict({ clock, random }, write, { ...conflicts, signal: options.signal });
-  } catch (error) {
-    throw error instanceof OtherObject ? error.conflict : error;
-  }
+  return rereadOnConflict(deps, { resource, object, write: sender(deps, change, options) }, options);
 }
 
 export interface ChangedOnce<T extends KubeObject> {
@@ -109,10 +82,6 @@ export async function changeObjectOnce<T extends KubeObject>(
   }
 }
 
-function refOf({ metadata }: KubeObject): ObjectRef {
-  return { namespace: metadata?.namespace, name: metadata?.name ?? '' };
-}
-
 /** Sends the patch for this state of the object; nothing if nothing has to change. */
 function sender<T extends KubeObject>(
   { client, cache }: Pick<ChangeObjectDeps<T>, 'client' | 'cache'>,
@@ -129,16 +98,4 @@ function sender<T extends KubeObject>(
       client.patch(target, { type, body: { ...body, metadata } }, { ...options, ...definedOnly({ subresource }) }),
     );
   };
-}
-
-/** client-go's retry.DefaultRetry. */
-const conflicts = { attempts: 5, delayMs: 10, factor: 1 };
-
-/** Ends the retries: the object that was to be changed is gone, and another one has its name. */
-class OtherObject extends Error {
-  readonly conflict: Error;
-  constructor(conflict: Error) {
-    super();
-    this.conflict = conflict;
-  }
 }

@@ -5,11 +5,10 @@ import { ApiError } from './errors.ts';
 import { type ConflictRetry, retryOnConflict } from './retry-on-conflict.ts';
 
 const conflict = (n: number): ApiError => new ApiError({ status: 409, reason: 'Conflict', message: `conflict ${n}` });
-const growing: ConflictRetry = { attempts: 4, delayMs: 10, factor: 5 };
 const random = { next: () => 0.5, uuid: () => '' };
 
 describe('retryOnConflict', () => {
-  const runWith = async (write: (call: number) => Promise<string>, policy = growing) => {
+  const runWith = async (write: (call: number) => Promise<string>, policy?: ConflictRetry) => {
     const clock = new FakeClock();
     const calls: number[] = [];
     const outcome = retryOnConflict(
@@ -24,11 +23,16 @@ describe('retryOnConflict', () => {
     return { calls, outcome: await outcome, pending: clock.pending };
   };
 
-  it('given conflicts only, then the last one is thrown after growing pauses', async () => {
+  it('given conflicts only, then the last of five is thrown', async () => {
     const { calls, outcome, pending } = await runWith((n) => Promise.reject(conflict(n)));
-    expect(outcome).toEqual(conflict(4));
-    expect(calls).toEqual([0, 10.5, 63, 325.5]);
+    expect(outcome).toEqual(conflict(5));
+    expect(calls).toEqual([0, 10.5, 21, 31.5, 42]);
     expect(pending).toBe(0);
+  });
+
+  it('given three attempts without a pause, then they follow each other at once', async () => {
+    const { calls, outcome } = await runWith((n) => Promise.reject(conflict(n)), { attempts: 3, delayMs: 0 });
+    expect([outcome, calls]).toEqual([conflict(3), [0, 0, 0]]);
   });
 
   it('given a success after a conflict, then that is the result', async () => {
