@@ -30,9 +30,9 @@ export function claimSubject(context: ClaimContext): ClaimSubject {
   return { watch: 'claims', keyOf: claimKey, forget: (key) => forget(context, key) };
 }
 
-function forget({ memory, ownWrites, openCalls }: ClaimContext, key: ClaimKey): void {
+function forget({ memory, ownWriteFilter, openCalls }: ClaimContext, key: ClaimKey): void {
   memory.delete(key);
-  ownWrites.forget(key);
+  ownWriteFilter.forget(key);
   openCalls.forget(key);
 }
 

@@ -14,7 +14,7 @@ import { canModify, type ResizerDriver } from './driver.ts';
 import { expandLoop } from './expand/loop.ts';
 import { modifyLoop } from './modify/loop.ts';
 import { createOpenCalls } from './open-calls.ts';
-import { createOwnWrites } from './own-writes.ts';
+import { createOwnWriteFilter } from './own-write-filter.ts';
 import type { ResizerSettings } from './settings.ts';
 import { createVolumeTurns } from './volume-turns.ts';
 import { watchedBy, watchedClasses } from './watched.ts';
@@ -56,11 +56,15 @@ function loopsOf(deps: ResizerDeps, { driver, settings }: ResizerOptions): reado
   };
   const loops: Loop[] = [];
   if (driver.expansion !== 'none') {
-    loops.push(expandLoop({ ...shared, memory: createClaimMemory(), ownWrites: createOwnWrites() }, watched, clock));
+    loops.push(
+      expandLoop({ ...shared, memory: createClaimMemory(), ownWriteFilter: createOwnWriteFilter() }, watched, clock),
+    );
   }
   if (canModify(driver) && settings.features.volumeAttributesClass) {
     const classes = { ...watched, classes: watchedClasses() };
-    loops.push(modifyLoop({ ...shared, memory: createClaimMemory(), ownWrites: createOwnWrites() }, classes, clock));
+    loops.push(
+      modifyLoop({ ...shared, memory: createClaimMemory(), ownWriteFilter: createOwnWriteFilter() }, classes, clock),
+    );
   }
   return loops;
 }

@@ -17,7 +17,7 @@ import type { Claim, ClaimKey } from './claim.ts';
 import type { ClaimMemory } from './claim-memory.ts';
 import type { ResizerDriver } from './driver.ts';
 import type { OpenCalls } from './open-calls.ts';
-import type { OwnWrites } from './own-writes.ts';
+import type { OwnWriteFilter } from './own-write-filter.ts';
 import type { ResizerSettings } from './settings.ts';
 import type { Turn, VolumeTurns } from './volume-turns.ts';
 
@@ -29,7 +29,7 @@ export interface ClaimContext {
   readonly events: EventRecorder;
   readonly memory: ClaimMemory;
   readonly turns: VolumeTurns;
-  readonly ownWrites: OwnWrites;
+  readonly ownWriteFilter: OwnWriteFilter;
   readonly openCalls: OpenCalls;
 }
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { FakeClock, seededRandom } from '@csi-sidecars/runtime/testing';
 import { aClaim } from '../testing/builders.ts';
 import type { Claim } from './claim.ts';
-import { createOwnWrites } from './own-writes.ts';
+import { createOwnWriteFilter } from './own-write-filter.ts';
 import { changeClaim, patchGuardedClaim } from './write-claim.ts';
 
 const version = (resourceVersion: string): Claim => {
@@ -38,7 +38,7 @@ function given(patches: readonly (Claim | ApiError)[], read: Claim | ApiError = 
     },
   } as unknown as LoopPorts['client'];
   const claims = { remember: (claim: Claim) => void remembered.push(claim), doubt: () => undefined } as never;
-  const ownWrites = createOwnWrites();
+  const ownWriteFilter = createOwnWriteFilter();
   const { signal } = new AbortController();
   const clock = new FakeClock();
   const change = async (patchOf: Parameters<typeof changeClaim>[2]): ReturnType<typeof changeClaim> => {
@@ -46,13 +46,13 @@ function given(patches: readonly (Claim | ApiError)[], read: Claim | ApiError = 
     await clock.advance(1_000);
     return await changing;
   };
-  const deps = { client, caches: { claims }, context: { ownWrites }, signal, clock, random: seededRandom(1) };
-  return { deps, change, sent, remembered, signal, ownWrites };
+  const deps = { client, caches: { claims }, context: { ownWriteFilter }, signal, clock, random: seededRandom(1) };
+  return { deps, change, sent, remembered, signal, ownWriteFilter };
 }
 
 describe('a write of what was learned', () => {
   it('given an answer, then the claim as it is stored now is known everywhere, and its change counts as an own write', async () => {
-    const { change, sent, remembered, signal, ownWrites } = given([after]);
+    const { change, sent, remembered, signal, ownWriteFilter } = given([after]);
     const annotations = { a: null };
     expect(await change(() => ({ status, annotations }))).toEqual(after);
     const metadata = { uid, resourceVersion: '5', annotations };
@@ -60,7 +60,7 @@ describe('a write of what was learned', () => {
     expect(remembered).toEqual([after]);
     const foreign: unknown[] = [];
     const own = { previous: before, current: after, isInInitialList: false };
-    ownWrites.judge(own, () => foreign.push(own));
+    ownWriteFilter.judge(own, () => foreign.push(own));
     expect(foreign).toEqual([]);
   });
 
@@ -94,11 +94,11 @@ describe('a write of what was learned', () => {
   });
 
   it('[resizer#215] given a conflict after which nothing is to be written, then the claim is the one that was read, and its change is no own write', async () => {
-    const { change, sent, ownWrites } = given([conflict], after);
+    const { change, sent, ownWriteFilter } = given([conflict], after);
     const result = await change((known) => (known === before ? { status } : undefined));
     expect([result, sent.length]).toEqual([after, 2]);
     const foreign: unknown[] = [];
-    ownWrites.judge({ previous: before, current: after, isInInitialList: false }, () => foreign.push(after));
+    ownWriteFilter.judge({ previous: before, current: after, isInInitialList: false }, () => foreign.push(after));
     expect(foreign).toEqual([after]);
   });
 

@@ -16,7 +16,7 @@ import type { ClaimRun } from './steps.ts';
 
 type WritingRun = Pick<ClaimRun, 'client' | 'clock' | 'random' | 'signal'> & {
   readonly caches: Pick<ClaimRun['caches'], 'claims'>;
-  readonly context: Pick<ClaimRun['context'], 'ownWrites'>;
+  readonly context: Pick<ClaimRun['context'], 'ownWriteFilter'>;
 };
 
 export interface ClaimPatch {
@@ -46,7 +46,7 @@ export async function patchGuardedClaim(run: WritingRun, claim: Claim, patch: Cl
 function changing({ client, clock, random, caches, context }: WritingRun, claim: Claim): ChangeObjectDeps<Claim> {
   const recording: ChangeObjectDeps<Claim>['client'] = {
     get: (...read) => client.get(...read),
-    patch: (...write) => context.ownWrites.record(claimKey(claim), () => client.patch(...write)),
+    patch: (...write) => context.ownWriteFilter.record(claimKey(claim), () => client.patch(...write)),
   };
   return { client: recording, clock, random, cache: caches.claims };
 }

@@ -9,7 +9,7 @@ import {
 } from '@csi-sidecars/test-driver/testing';
 import { createClaimMemory } from '../src/claim-memory.ts';
 import { createOpenCalls } from '../src/open-calls.ts';
-import { createOwnWrites } from '../src/own-writes.ts';
+import { createOwnWriteFilter } from '../src/own-write-filter.ts';
 import { clusterRules } from '../src/rbac.ts';
 import type { ClaimContext } from '../src/steps.ts';
 import { createVolumeTurns } from '../src/volume-turns.ts';
@@ -46,7 +46,7 @@ export async function loopAlone(
     events: { record, flush: () => Promise.resolve() },
     memory: createClaimMemory(),
     turns: createVolumeTurns(),
-    ownWrites: createOwnWrites(),
+    ownWriteFilter: createOwnWriteFilter(),
     openCalls: createOpenCalls(ports),
   };
   const watched = { ...watchedBy({ driverName, resyncMs: 0 }), classes: watchedClasses() };

@@ -12,7 +12,7 @@ import {
 import { claimKey } from '../src/claim.ts';
 import { type CallEntry, createClaimMemory } from '../src/claim-memory.ts';
 import { createOpenCalls } from '../src/open-calls.ts';
-import { createOwnWrites } from '../src/own-writes.ts';
+import { createOwnWriteFilter } from '../src/own-write-filter.ts';
 import type { ClaimRun } from '../src/steps.ts';
 import { createVolumeTurns } from '../src/volume-turns.ts';
 import { aClaim, aDriver, someSettings } from './builders.ts';
@@ -49,7 +49,7 @@ export function runAlone({ patch = silence, get = silence, list = silence, call 
       events: { record: () => undefined, flush: () => Promise.resolve() },
       memory: createClaimMemory(),
       turns: createVolumeTurns(),
-      ownWrites: createOwnWrites(),
+      ownWriteFilter: createOwnWriteFilter(),
       openCalls: createOpenCalls({ clock, logger }),
     },
     client: { patch, get, list } as unknown as LoopPorts['client'],

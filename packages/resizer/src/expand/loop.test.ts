@@ -31,7 +31,7 @@ it('given a claim that is gone, then nothing of it stays in memory, although no 
   const before = { ...current, metadata: { ...current?.metadata, resourceVersion: '0' } };
   const known = () => {
     let isOwn = true;
-    l.context.ownWrites.judge({ previous: before, current, isInInitialList: false }, () => (isOwn = false));
+    l.context.ownWriteFilter.judge({ previous: before, current, isInInitialList: false }, () => (isOwn = false));
     return [l.context.memory.get(key, uid)?.kind, isOwn];
   };
   expect(known()).toEqual(['final', true]);

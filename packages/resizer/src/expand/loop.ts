@@ -13,7 +13,7 @@ import {
 import { annotationOf, capacityOf, type Claim, type ClaimKey, requestedSize, resizeStatusOf } from '../claim.ts';
 import { claimSubject, endRun, observeByBoth } from '../claim-loop.ts';
 import { annotations } from '../names.ts';
-import { wakeOnForeignChanges } from '../own-writes.ts';
+import { wakeOnForeignChanges } from '../own-write-filter.ts';
 import { isLess, isSame } from '../size.ts';
 import type { ClaimContext, Conclusion, WatchedByBoth } from '../steps.ts';
 import { claimsUsedBy, newlyBoundClaim, type Watched } from '../watched.ts';
@@ -28,8 +28,8 @@ interface ExpandLoop extends LoopTypes {
 }
 
 export function expandLoop(context: ClaimContext, watched: Watched, clock: Clock): Loop {
-  const { driver, settings, turns, ownWrites } = context;
-  const foreign = wakeOnForeignChanges(ownWrites, matters);
+  const { driver, settings, turns, ownWriteFilter } = context;
+  const foreign = wakeOnForeignChanges(ownWriteFilter, matters);
   return defineLoop<ExpandLoop>({
     name: `${driver.name}-pvc`,
     settings,

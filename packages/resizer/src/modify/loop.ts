@@ -22,7 +22,7 @@ import {
   wantedClassOf,
 } from '../claim.ts';
 import { claimSubject, endRun, observeByBoth } from '../claim-loop.ts';
-import { wakeOnForeignChanges } from '../own-writes.ts';
+import { wakeOnForeignChanges } from '../own-write-filter.ts';
 import type { ClaimContext, Conclusion, WatchedByBoth } from '../steps.ts';
 import { newlyBoundClaim, type Watched } from '../watched.ts';
 import { modify, type Observed } from './flow.ts';
@@ -40,8 +40,8 @@ export interface ModifyWatched extends Pick<Watched, 'claims' | 'volumes'> {
 }
 
 export function modifyLoop(context: ClaimContext, watched: ModifyWatched, clock: Clock): Loop {
-  const { driver, settings, turns, ownWrites } = context;
-  const foreign = wakeOnForeignChanges(ownWrites, matters);
+  const { driver, settings, turns, ownWriteFilter } = context;
+  const foreign = wakeOnForeignChanges(ownWriteFilter, matters);
   return defineLoop<ModifyLoop>({
     name: `${driver.name}-pvc-modify`,
     settings,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What handlers hear is in handlers.test.ts, own writes in own-writes.test.ts. Here: slices, stops, and what a relist costs. */
+/** What handlers hear is in handlers.test.ts, own writes in mutation-cache.test.ts. Here: slices, stops, and what a relist costs. */
 import { describe, expect, it } from 'vitest';
 import { aVolume, FakeClock, recordingLogger } from '../../testing/index.ts';
 import type { PersistentVolume } from '../api/objects.ts';
@@ -9,7 +9,7 @@ import type { Notification } from './distributor.ts';
 import { createDoubts } from './doubts.ts';
 import type { Indexers } from './informer.ts';
 import { toObjectKey } from './key.ts';
-import { createOwnWrites } from './own-writes.ts';
+import { createMutationCache } from './mutation-cache.ts';
 import { createTurns } from './turns.ts';
 
 const change = (type: Change['type'], object: PersistentVolume): Change => ({ type, object: object as ServerObject });
@@ -38,7 +38,7 @@ function setUp({ indexers = {}, prepare = (object) => object }: Options = {}) {
       logger,
       metrics: { transformFailed: () => undefined },
       prepare,
-      ownWrites: createOwnWrites(clock),
+      mutations: createMutationCache(clock),
       doubts: createDoubts(),
       turns: createTurns(),
       deliver: (note) => {

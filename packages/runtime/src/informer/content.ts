@@ -33,7 +33,7 @@ import type { Deletion, Indexers } from './informer.ts';
 import type { ObjectKey } from './key.ts';
 import type { InformerMetrics } from './informer-metrics.ts';
 import { keyOf } from './key.ts';
-import type { OwnWrites, Written } from './own-writes.ts';
+import type { MutationCache, Written } from './mutation-cache.ts';
 import type { Sink } from './reflector/sink.ts';
 import { compareResourceVersions } from './resource-version.ts';
 import { createStore, type Store } from './store.ts';
@@ -45,7 +45,7 @@ export interface ContentDeps<T extends KubeObject> {
   readonly logger: Logger;
   readonly metrics: Pick<InformerMetrics, 'transformFailed'>;
   readonly prepare: Prepare<T>;
-  readonly ownWrites: OwnWrites<T>;
+  readonly mutations: MutationCache<T>;
   readonly doubts: Pick<Doubts, 'add' | 'deleted'>;
   readonly turns: Turns;
   readonly deliver: (notification: Notification<T>) => void;
@@ -67,7 +67,7 @@ export interface Content<T extends KubeObject> extends Omit<Sink, 'setConnection
 }
 
 export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexers: Indexers<T>): Content<T> {
-  const { clock, logger, ownWrites, turns, deliver } = deps;
+  const { clock, logger, mutations, turns, deliver } = deps;
   let store = createStore(indexers);
   /** Between lists it is unused and empty. */
   const nothing = createStore<T>();
@@ -129,10 +129,10 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     if (resourceVersion !== '') storeRv = resourceVersion;
     const current = prepare(key, object);
     if (type === 'DELETED') {
-      ownWrites.deleted(key, object);
+      mutations.deleted(key, object);
       unset(key, typeof current === 'string' ? undefined : current);
     } else if (current !== failed) {
-      ownWrites.caughtUp(key, resourceVersion);
+      mutations.caughtUp(key, resourceVersion);
       if (current === filtered) unset(key, undefined);
       else set(key, current);
     }
@@ -159,15 +159,15 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
   const goneUnseen = (written: readonly (readonly [ObjectKey, Written<T>])[]): readonly (readonly [ObjectKey, T])[] =>
     written.flatMap(([key, { object }]) => {
       const last = object();
-      const isShown = last === undefined || store.objects.get(key) !== undefined || ownWrites.pending().has(key);
+      const isShown = last === undefined || store.objects.get(key) !== undefined || mutations.pending().has(key);
       return isShown ? [] : [[key, last] as const];
     });
 
   /** What a lister shows again, or may have to, although the store has not changed. In the second case it is in doubt. */
   const undoneBy = (list: string): readonly Changed<T>[] =>
-    [...ownWrites.pending()].flatMap(([key, { object: written }]) => {
+    [...mutations.pending()].flatMap(([key, { object: written }]) => {
       const current = store.objects.get(key);
-      const found = current === undefined ? 'kept' : ownWrites.compare(key, { list, object: rvOf(current) });
+      const found = current === undefined ? 'kept' : mutations.compare(key, { list, object: rvOf(current) });
       if (current === undefined || found === 'kept') return [];
       if (found === 'open') deps.doubts.add(key, current);
       return [{ previous: written(), current }];
@@ -197,9 +197,9 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
       const stored = store.objects.get(key);
       const uid = object.metadata?.uid;
       if (isRemoved(object)) {
-        const shown = ownWrites.pending().get(key) ?? stored?.metadata;
+        const shown = mutations.pending().get(key) ?? stored?.metadata;
         if (shown !== undefined && shown.uid === uid)
-          ownWrites.remember(key, { object: () => undefined, uid, resourceVersion, until: 'passed' });
+          mutations.remember(key, { object: () => undefined, uid, resourceVersion, until: 'passed' });
         return;
       }
       // An object that the watch has passed is either stored or deleted again.
@@ -212,13 +212,13 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
         if (current === failed) return store.objects.get(key);
         return current === filtered ? undefined : current;
       };
-      ownWrites.remember(key, { object: visible, uid, resourceVersion, until: 'reached' });
+      mutations.remember(key, { object: visible, uid, resourceVersion, until: 'reached' });
     },
     hide(key, shown, resourceVersion) {
       // One that was made since is there.
       if (shown === undefined || (compareResourceVersions(rvOf(shown), resourceVersion) ?? -1) > 0) return;
       const uid = shown.metadata?.uid;
-      ownWrites.remember(key, { object: () => undefined, uid, resourceVersion, until: 'passed' });
+      mutations.remember(key, { object: () => undefined, uid, resourceVersion, until: 'passed' });
     },
     startCollecting() {
       // The first content is indexed while it arrives; later ones are merged into what is indexed already.
@@ -241,13 +241,13 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     },
     replace: (resourceVersion) =>
       turns.take(async () => {
-        const unseen = [...ownWrites.pending()].filter(([key]) => store.objects.get(key) === undefined);
+        const unseen = [...mutations.pending()].filter(([key]) => store.objects.get(key) === undefined);
         const difference = await commit();
         storeRv = resourceVersion;
         const undone = undoneBy(resourceVersion);
-        for (const key of ownWrites.pending().keys()) {
+        for (const key of mutations.pending().keys()) {
           const object = store.objects.get(key);
-          ownWrites.caughtUp(key, object === undefined ? resourceVersion : rvOf(object));
+          mutations.caughtUp(key, object === undefined ? resourceVersion : rvOf(object));
         }
         await notifyDifference({
           deleted: [...difference.deleted, ...goneUnseen(unseen)],

@@ -21,7 +21,7 @@ import type { HandlerRegistration, Indexers, Informer } from './informer.ts';
 import { informerMetrics } from './informer-metrics.ts';
 import { keyOf } from './key.ts';
 import { createLister } from './lister.ts';
-import { createOwnWrites, isSurvivor } from './own-writes.ts';
+import { createMutationCache, isSurvivor } from './mutation-cache.ts';
 import { runReflector } from './reflector/reflector.ts';
 import type { Sink } from './reflector/sink.ts';
 import { createReplay } from './replay.ts';
@@ -93,7 +93,7 @@ export function createInformer<T extends KubeObject>(
     monotonicMs: () => clock.monotonicMs(),
   });
   const turns = createTurns();
-  const ownWrites = createOwnWrites<T>(clock);
+  const mutations = createMutationCache<T>(clock);
   const doubts = createDoubts();
   const prepare = createPrepare({ resource, transform: options.transform, objects: deps.objects ?? 'plain' });
   const distributor = createDistributor<T>(logger, metrics);
@@ -107,7 +107,7 @@ export function createInformer<T extends KubeObject>(
       logger,
       metrics,
       prepare,
-      ownWrites,
+      mutations,
       doubts,
       turns,
       deliver: (notification) => distributor.deliver(notification),
@@ -116,7 +116,7 @@ export function createInformer<T extends KubeObject>(
     },
     indexers,
   );
-  const lister = createLister<T>({ content, ownWrites, logger });
+  const lister = createLister<T>({ content, mutations, logger });
   const replay = createReplay<T>({
     clock,
     turns,
@@ -212,14 +212,14 @@ export function createInformer<T extends KubeObject>(
     async confirm(key, read) {
       const doubt = doubts.begin(key);
       if (doubt === undefined) return;
-      const written = ownWrites.pending().get(key);
+      const written = mutations.pending().get(key);
       const { items, resourceVersion } = await read();
       const [found] = items;
       if (found === undefined) {
         content.hide(key, lister.get(key), resourceVersion);
       } else {
         if (written !== undefined && isSurvivor(written, found.metadata?.resourceVersion))
-          ownWrites.forget(key, written);
+          mutations.forget(key, written);
         content.remember(found);
       }
       doubts.end(key, doubt);

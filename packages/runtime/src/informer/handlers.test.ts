@@ -224,7 +224,7 @@ describe('lister', () => {
       store.set(keyOf({ metadata }), { metadata });
     }
     const content = { store: () => store, resourceVersion: () => '' };
-    const lister = createLister({ content, ownWrites: { pending: () => new Map() }, logger: recordingLogger() });
+    const lister = createLister({ content, mutations: { pending: () => new Map() }, logger: recordingLogger() });
     expect(lister.list()).toHaveLength(500_000);
     expect(lister.list('ns-0')).toHaveLength(250_000);
   });

@@ -5,7 +5,7 @@ import type { PersistentVolume } from '../api/objects.ts';
 import type { Indexers } from './informer.ts';
 import { keyOf } from './key.ts';
 import { createLister } from './lister.ts';
-import { createOwnWrites } from './own-writes.ts';
+import { createMutationCache } from './mutation-cache.ts';
 import { createStore } from './store.ts';
 
 const named = (name: string, namespace: string) => aVolume(name, '1', { namespace });
@@ -16,12 +16,12 @@ const byNamespace: Indexers<PersistentVolume> = { namespace: ({ metadata }) => [
 function filled(indexers: Indexers<PersistentVolume> = {}) {
   const logger = recordingLogger();
   const store = createStore<PersistentVolume>(indexers);
-  const ownWrites = createOwnWrites<PersistentVolume>(new FakeClock());
+  const mutations = createMutationCache<PersistentVolume>(new FakeClock());
   for (const object of [named('x-0', 'ns-0'), named('x-1', 'ns-1'), named('x-2', 'ns-0')])
     store.set(keyOf(object), object);
-  const lister = createLister({ content: { store: () => store, resourceVersion: () => '7' }, ownWrites, logger });
+  const lister = createLister({ content: { store: () => store, resourceVersion: () => '7' }, mutations, logger });
   const write = (object: PersistentVolume) =>
-    ownWrites.remember(keyOf(object), { object: () => object, uid: 'u', resourceVersion: '2', until: 'reached' });
+    mutations.remember(keyOf(object), { object: () => object, uid: 'u', resourceVersion: '2', until: 'reached' });
   return { logger, lister, write };
 }
 

@@ -6,7 +6,7 @@ import type { Content } from './content.ts';
 import type { Lister } from './informer.ts';
 import type { ObjectKey } from './key.ts';
 import { keyOf } from './key.ts';
-import type { OwnWrites } from './own-writes.ts';
+import type { MutationCache } from './mutation-cache.ts';
 import type { Store } from './store.ts';
 
 /** The index that `list(namespace)` uses, see `byNamespace`. */
@@ -14,16 +14,16 @@ export const namespaceIndex = 'namespace';
 
 export interface ListerDeps<T extends KubeObject> {
   readonly content: Pick<Content<T>, 'store' | 'resourceVersion'>;
-  readonly ownWrites: Pick<OwnWrites<T>, 'pending'>;
+  readonly mutations: Pick<MutationCache<T>, 'pending'>;
   readonly logger: Logger;
 }
 
-export function createLister<T extends KubeObject>({ content, ownWrites, logger }: ListerDeps<T>): Lister<T> {
+export function createLister<T extends KubeObject>({ content, mutations, logger }: ListerDeps<T>): Lister<T> {
   let warned = false;
 
   /** The stored objects. Pending own writes replace their older state where `belongs` accepts them. */
   const merged = (stored: Iterable<T>, belongs: (object: T) => boolean): readonly T[] => {
-    const pending = ownWrites.pending();
+    const pending = mutations.pending();
     if (pending.size === 0) return [...stored];
     const objects: T[] = [];
     for (const object of stored) if (!pending.has(keyOf(object))) objects.push(object);
@@ -51,7 +51,7 @@ export function createLister<T extends KubeObject>({ content, ownWrites, logger 
 
   return {
     get(key) {
-      const written = ownWrites.pending().get(key);
+      const written = mutations.pending().get(key);
       return written === undefined ? content.store().objects.get(key) : written.object();
     },
     list(namespace = '') {
@@ -62,7 +62,7 @@ export function createLister<T extends KubeObject>({ content, ownWrites, logger 
     get size() {
       const { objects } = content.store();
       let size = objects.size;
-      for (const [key, { object }] of ownWrites.pending())
+      for (const [key, { object }] of mutations.pending())
         size += Number(object() !== undefined) - Number(objects.get(key) !== undefined);
       return size;
     },

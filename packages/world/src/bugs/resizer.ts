@@ -25,9 +25,9 @@ export const resizer: readonly Bug[] = [
       },
       {
         file: 'packages/resizer/src/write-claim.ts',
-        find: 'context.ownWrites.record(claimKey(claim), () => client.patch(...write)),\n  };\n  return { client: recording, clock, random, cache: caches.claims };',
+        find: 'context.ownWriteFilter.record(claimKey(claim), () => client.patch(...write)),\n  };\n  return { client: recording, clock, random, cache: caches.claims };',
         replace:
-          'context.ownWrites.record(claimKey(claim), () => { const [target, { type, body }, options] = write as any; return client.patch(target, { type, body: { ...body, metadata: { ...body.metadata, resourceVersion: undefined } } }, options); }),\n  };\n  return { client: recording, clock, random, cache: { remember: (object) => caches.claims.remember(object), doubt: () => undefined } };',
+          'context.ownWriteFilter.record(claimKey(claim), () => { const [target, { type, body }, options] = write as any; return client.patch(target, { type, body: { ...body, metadata: { ...body.metadata, resourceVersion: undefined } } }, options); }),\n  };\n  return { client: recording, clock, random, cache: { remember: (object) => caches.claims.remember(object), doubt: () => undefined } };',
       },
     ],
   },
@@ -103,7 +103,7 @@ export const resizer: readonly Bug[] = [
     effect: 'The watch brings an own write of an error back, which starts the next attempt at once.',
     edits: [
       {
-        file: 'packages/resizer/src/own-writes.ts',
+        file: 'packages/resizer/src/own-write-filter.ts',
         find: '    return isWritten === true && whatOthersWrite(previous) === whatOthersWrite(current);',
         replace: '    return false && isWritten === true;',
       },

@@ -3,23 +3,23 @@ import { expect, it } from 'vitest';
 import { aClaim } from '../testing/builders.ts';
 import { type Claim, claimKey } from './claim.ts';
 import { annotations } from './names.ts';
-import { createOwnWrites, type OwnWrites } from './own-writes.ts';
+import { createOwnWriteFilter, type OwnWriteFilter } from './own-write-filter.ts';
 
 const key = claimKey(aClaim());
 const version = (resourceVersion: string, spec = '2Gi'): Claim => {
   const claim = aClaim({ spec });
   return { ...claim, metadata: { ...claim.metadata, resourceVersion } };
 };
-const write = (own: OwnWrites, resourceVersion: string) => own.record(key, async () => version(resourceVersion));
+const write = (own: OwnWriteFilter, resourceVersion: string) => own.record(key, async () => version(resourceVersion));
 
-function isForeign(own: OwnWrites, previous: Claim | undefined, current: Claim): boolean {
+function isForeign(own: OwnWriteFilter, previous: Claim | undefined, current: Claim): boolean {
   let judged = false;
   own.judge({ previous, current, isInInitialList: false }, () => (judged = true));
   return judged;
 }
 
 it('P4: given two own writes, then both of their changes are own, however late they come', async () => {
-  const own = createOwnWrites();
+  const own = createOwnWriteFilter();
   await write(own, '5');
   await write(own, '6');
   expect([isForeign(own, version('4'), version('5')), isForeign(own, version('5'), version('6'))]).toEqual([
@@ -31,19 +31,19 @@ it('P4: given two own writes, then both of their changes are own, however late t
 });
 
 it('P4: given an own write and a change of the user in one, as after a relist, then it is foreign', async () => {
-  const own = createOwnWrites();
+  const own = createOwnWriteFilter();
   await write(own, '6');
   expect(isForeign(own, version('4', '1Gi'), version('6'))).toBe(true);
 });
 
 it('[resizer#88] given an own write, when a resync offers its claim, then that is foreign', async () => {
-  const own = createOwnWrites();
+  const own = createOwnWriteFilter();
   await write(own, '6');
   expect(isForeign(own, version('6'), version('6'))).toBe(true);
 });
 
 it('[resizer#127] given an own write and a storage-resizer annotation in one, as after a relist, then it is foreign', async () => {
-  const own = createOwnWrites();
+  const own = createOwnWriteFilter();
   await write(own, '6');
   const named = { annotations: { [annotations.storageResizer]: 'ebs.csi.aws.com' } };
   const current = version('6');
@@ -51,7 +51,7 @@ it('[resizer#127] given an own write and a storage-resizer annotation in one, as
 });
 
 it('P4: given changes during writes that overlap, then they are judged when the last one has ended', async () => {
-  const own = createOwnWrites();
+  const own = createOwnWriteFilter();
   const answers = [Promise.withResolvers<Claim>(), Promise.withResolvers<Claim>()] as const;
   const writes = answers.map(({ promise }) => own.record(key, () => promise));
   const judged: string[] = [];
@@ -68,7 +68,7 @@ it('P4: given changes during writes that overlap, then they are judged when the 
 });
 
 it('given a write that fails, then it rejects, and the changes that waited are judged', async () => {
-  const own = createOwnWrites();
+  const own = createOwnWriteFilter();
   const answer = Promise.withResolvers<Claim>();
   const writing = own.record(key, () => answer.promise);
   const judged: string[] = [];
@@ -79,7 +79,7 @@ it('given a write that fails, then it rejects, and the changes that waited are j
 });
 
 it('given a claim that is gone, then nothing of it is known', async () => {
-  const own = createOwnWrites();
+  const own = createOwnWriteFilter();
   await write(own, '5');
   expect(isForeign(own, version('4'), version('5'))).toBe(false);
   own.forget(key);

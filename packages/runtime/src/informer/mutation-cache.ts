@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Answers to own writes that the watch has not brought yet, so that a lister never shows an older state than what this
- * process wrote. An answer is forgotten when the watch has caught up with it, when the object is deleted, and after 6 minutes in
+ * What client-go calls a mutation cache: answers to own writes that the watch has not brought yet, so that a lister never shows an older state
+ * than what this process wrote. An answer is forgotten when the watch has caught up with it, when the object is deleted, and after 6 minutes in
  * any case, which is longer than a watch can be silent (150 s) and then be put off by the server (150 s).
  */
 import type { KubeObject } from '../api/objects.ts';
@@ -9,7 +9,7 @@ import type { Clock } from '../clock/clock.ts';
 import type { ObjectKey } from './key.ts';
 import { compareResourceVersions } from './resource-version.ts';
 
-export interface OwnWrites<T extends KubeObject> {
+export interface MutationCache<T extends KubeObject> {
   /** Keeps the newer one when an answer for the same key is already there. */
   remember(key: ObjectKey, written: Written<T>): void;
   /** The cache is at this version of the object now, with it or without it. */
@@ -43,7 +43,7 @@ export interface Written<T> {
 
 const keptForMs = 360_000;
 
-export function createOwnWrites<T extends KubeObject>(clock: Clock): OwnWrites<T> {
+export function createMutationCache<T extends KubeObject>(clock: Clock): MutationCache<T> {
   /** In the order in which they expire. */
   const entries = new Map<ObjectKey, Written<T> & { readonly expiresAtMs: number }>();
   return {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The versions of claims that one loop wrote. A watch brings every own write back as a change; taken for a change of somebody
+ * A filter of changes: it knows the versions of claims that one loop wrote. A watch brings every own write back as a change; taken for a change of somebody
  * else it would start the next attempt at once and so undo the backoff. The watch may be faster than the answer to the write, so
  * changes that come during a write are judged when it has ended.
  *
@@ -14,7 +14,7 @@ import { type Change, isResync, type KubeObject, stringifyJson, type WakeSource 
 import { annotationOf, type Claim, type ClaimKey, claimKey } from './claim.ts';
 import { annotations } from './names.ts';
 
-export interface OwnWrites {
+export interface OwnWriteFilter {
   /** Performs a write to a claim. Rejects as the write does. */
   record<T extends KubeObject>(key: ClaimKey, write: () => Promise<T>): Promise<T>;
   /** Calls `onForeign` unless the change is an own write and nothing else. */
@@ -31,7 +31,7 @@ interface PendingWrites {
   readonly judgements: (() => void)[];
 }
 
-export function createOwnWrites(): OwnWrites {
+export function createOwnWriteFilter(): OwnWriteFilter {
   const versions = new Map<ClaimKey, readonly string[]>();
   const writes = new Map<ClaimKey, PendingWrites>();
 
@@ -81,12 +81,15 @@ export interface ForeignWakes {
 }
 
 /** Wakes a loop for the changes of others that matter to it. */
-export function wakeOnForeignChanges(ownWrites: OwnWrites, matters: (change: Change<Claim>) => boolean): ForeignWakes {
+export function wakeOnForeignChanges(
+  ownWriteFilter: OwnWriteFilter,
+  matters: (change: Change<Claim>) => boolean,
+): ForeignWakes {
   let wake: (key: ClaimKey) => void = () => undefined;
   return {
     onChange: (change) => {
       const { current } = change;
-      if (current !== undefined && matters(change)) ownWrites.judge(change, () => wake(claimKey(current)));
+      if (current !== undefined && matters(change)) ownWriteFilter.judge(change, () => wake(claimKey(current)));
       return undefined;
     },
     source: (wakeKey) => {
