@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What expansion and modification assemble in the same way: claims are their subject, and each run ends with its turn and its events. */
+/** What expansion and modification assemble in the same way: claims are their subject, and each run ends with its lock and its events. */
 import {
   type Caches,
   type Clock,
@@ -11,7 +11,7 @@ import {
 import { type Claim, type ClaimKey, claimKey, volumeNameOf } from './claim.ts';
 import type { CallEntry } from './claim-memory.ts';
 import type { ClaimContext, Conclusion, WatchedByBoth } from './steps.ts';
-import type { Turn } from './volume-turns.ts';
+import type { ResizerLoop } from './volume-locks.ts';
 
 interface ClaimLoop extends LoopTypes {
   readonly key: ClaimKey;
@@ -38,7 +38,7 @@ function forget({ memory, ownWriteFilter, openCalls }: ClaimContext, key: ClaimK
 
 export function endRun(
   context: ClaimContext,
-  turn: Turn,
+  loop: ResizerLoop,
   {
     key,
     caches,
@@ -47,7 +47,7 @@ export function endRun(
     readonly caches: { readonly claims: { get(key: ClaimKey): Claim | undefined } };
   },
 ): void {
-  context.turns.end(turn, key);
+  context.locks.end(loop, key);
   const now = caches.claims.get(key);
   // A claim that went during the run was forgotten before the run remembered its last call and write.
   if (now === undefined) forget(context, key);

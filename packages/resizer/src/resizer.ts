@@ -16,7 +16,7 @@ import { modifyLoop } from './modify/loop.ts';
 import { createOpenCalls } from './open-calls.ts';
 import { createOwnWriteFilter } from './own-write-filter.ts';
 import type { ResizerSettings } from './settings.ts';
-import { createVolumeTurns } from './volume-turns.ts';
+import { createVolumeLocks } from './volume-locks.ts';
 import { watchedBy, watchedClasses } from './watched.ts';
 
 export interface ResizerDeps extends ControllerPorts {
@@ -45,13 +45,13 @@ export function createResizer({ channel, events, ...ports }: ResizerDeps, option
 function loopsOf(deps: ResizerDeps, { driver, settings }: ResizerOptions): readonly Loop[] {
   const { channel, events, clock } = deps;
   const watched = watchedBy({ driverName: driver.name, resyncMs: settings.resyncMs });
-  const turns = createVolumeTurns();
+  const locks = createVolumeLocks();
   const shared = {
     driver,
     channel,
     settings,
     events,
-    turns,
+    locks,
     openCalls: createOpenCalls(deps),
   };
   const loops: Loop[] = [];

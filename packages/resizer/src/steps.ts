@@ -19,7 +19,7 @@ import type { ResizerDriver } from './driver.ts';
 import type { OpenCalls } from './open-calls.ts';
 import type { OwnWriteFilter } from './own-write-filter.ts';
 import type { ResizerSettings } from './settings.ts';
-import type { Turn, VolumeTurns } from './volume-turns.ts';
+import type { ResizerLoop, VolumeLocks } from './volume-locks.ts';
 
 /** What all runs of a loop share. */
 export interface ClaimContext {
@@ -28,7 +28,7 @@ export interface ClaimContext {
   readonly settings: ResizerSettings;
   readonly events: EventRecorder;
   readonly memory: ClaimMemory;
-  readonly turns: VolumeTurns;
+  readonly locks: VolumeLocks;
   readonly ownWriteFilter: OwnWriteFilter;
   readonly openCalls: OpenCalls;
 }
@@ -60,15 +60,15 @@ export function conclude(row: string, outcome: Outcome, ...events: readonly Reco
 export const afterConflictMs = 50;
 
 /**
- * Memory only: the other loop waits meanwhile. Two PersistentVolumes of one volume take turns as well. False: the turn is taken, and the
- * claim is woken when it is free.
+ * Memory only: the other loop waits meanwhile. Two PersistentVolumes of one volume are one as well. False: it is locked, and the claim is
+ * woken when it is free.
  */
-export function takeTurn(
-  { key, context: { turns } }: ClaimRun,
-  turn: Turn,
+export function lockVolume(
+  { key, context: { locks } }: ClaimRun,
+  loop: ResizerLoop,
   { metadata, spec }: PersistentVolume,
 ): boolean {
-  return turns.take(spec?.csi?.volumeHandle ?? metadata?.name ?? '', turn, key);
+  return locks.take(spec?.csi?.volumeHandle ?? metadata?.name ?? '', loop, key);
 }
 
 export function announce({ context: { events } }: ClaimRun, claim: Claim, event: RecordedEvent): void {

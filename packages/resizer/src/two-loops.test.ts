@@ -49,7 +49,7 @@ it.each(methods)('given an open outcome of %s, then the other kind goes on', asy
   await r.stop();
 });
 
-it('given a run that throws, then the other loop gets the turn', async () => {
+it('given a run that throws, then the other loop gets the lock', async () => {
   // No server stores such a list.
   const odd = aVolume({ spec: { accessModes: 5 as never } });
   const r = await given(() => undefined, { seed: [odd, aClass()], defects: 'expected' });
@@ -58,7 +58,7 @@ it('given a run that throws, then the other loop gets the turn', async () => {
   await r.stop();
 });
 
-it('given a run that waited and has nothing to do any more, then the turn is free', async () => {
+it('given a run that waited and has nothing to do any more, then the volume is free', async () => {
   const r = await given(delays);
   const [first] = r.calls();
   // Whatever waits is not wanted any more.

@@ -12,7 +12,7 @@ import { createOpenCalls } from '../src/open-calls.ts';
 import { createOwnWriteFilter } from '../src/own-write-filter.ts';
 import { clusterRules } from '../src/rbac.ts';
 import type { ClaimContext } from '../src/steps.ts';
-import { createVolumeTurns } from '../src/volume-turns.ts';
+import { createVolumeLocks } from '../src/volume-locks.ts';
 import { watchedBy, watchedClasses } from '../src/watched.ts';
 import { aDriver, driverName, someSettings } from './builders.ts';
 
@@ -45,7 +45,7 @@ export async function loopAlone(
     settings: someSettings(),
     events: { record, flush: () => Promise.resolve() },
     memory: createClaimMemory(),
-    turns: createVolumeTurns(),
+    locks: createVolumeLocks(),
     ownWriteFilter: createOwnWriteFilter(),
     openCalls: createOpenCalls(ports),
   };

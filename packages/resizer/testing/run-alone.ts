@@ -14,7 +14,7 @@ import { type CallEntry, createClaimMemory } from '../src/claim-memory.ts';
 import { createOpenCalls } from '../src/open-calls.ts';
 import { createOwnWriteFilter } from '../src/own-write-filter.ts';
 import type { ClaimRun } from '../src/steps.ts';
-import { createVolumeTurns } from '../src/volume-turns.ts';
+import { createVolumeLocks } from '../src/volume-locks.ts';
 import { aClaim, aDriver, someSettings } from './builders.ts';
 
 /** Target, detail and options of a request; method, request and options of a call. */
@@ -48,7 +48,7 @@ export function runAlone({ patch = silence, get = silence, list = silence, call 
       settings: someSettings(),
       events: { record: () => undefined, flush: () => Promise.resolve() },
       memory: createClaimMemory(),
-      turns: createVolumeTurns(),
+      locks: createVolumeLocks(),
       ownWriteFilter: createOwnWriteFilter(),
       openCalls: createOpenCalls({ clock, logger }),
     },

@@ -34,6 +34,8 @@ export type { ControllerPorts } from './controller/controller-ports.ts';
 export { runTogether } from './controller/run-together.ts';
 export { done, dropped, postpone, requeueAfter, retry, retryWithin } from './controller/reconcile.ts';
 export type { Conclusion, Outcome } from './controller/reconcile.ts';
+export { createKeyedLock } from './workqueue/keyed-lock.ts';
+export type { KeyedLock } from './workqueue/keyed-lock.ts';
 export { bucket, defaultControllerLimiter, itemExponential, maxOf, retryLimiter } from './workqueue/rate-limiters.ts';
 export type { RateLimiter } from './workqueue/workqueue.ts';
 // Caches.

@@ -43,7 +43,7 @@ interface Observed {
 }
 
 /** Shared with the loop of snapshots: a snapshot that comes during a release waits for its end. */
-type ClaimContext = Pick<SnapshotContext, 'settings' | 'releases' | 'claimTurns'>;
+type ClaimContext = Pick<SnapshotContext, 'settings' | 'releases' | 'claimLock'>;
 
 export function claimLoop(context: ClaimContext, { claims, snapshots }: Pick<Watched, 'claims' | 'snapshots'>): Loop {
   /** Claims of which a snapshot went. The write that protects one may be answered after that. */
@@ -88,8 +88,8 @@ function* lookAfter({ claim, isLeft, hasSnapshot }: Observed): Flow<Conclusion> 
 
 async function release(run: Run<ClaimLoop, ClaimContext>, claim: PersistentVolumeClaim): Promise<void> {
   const { client, clock, random, caches, key, signal, context } = run;
-  const { releases, claimTurns: turns } = context;
-  const deps = { client, clock, random, claims: caches.claims, turns, releases };
+  const { releases, claimLock: lock } = context;
+  const deps = { client, clock, random, claims: caches.claims, lock, releases };
   const isInUse = (): boolean => caches.snapshots.byIndex('claim', key).length > 0;
   await releases.during(key, async () => {
     await readSnapshotsOf(claim, run);

@@ -4,6 +4,7 @@ import {
   type Controller,
   type ControllerPorts,
   createController,
+  createKeyedLock,
   type EventRecorder,
   type Loop,
   type Metrics,
@@ -15,7 +16,6 @@ import { groupSnapshotLoop } from './group-snapshot/loop.ts';
 import { createOperations } from './operations.ts';
 import type { SnapshotControllerSettings } from './settings.ts';
 import { createClaimReleases } from './snapshot/claim-releases.ts';
-import { createClaimTurns } from './snapshot/claim-turns.ts';
 import { snapshotLoop } from './snapshot/loop.ts';
 import { watchedBy } from './watched.ts';
 
@@ -40,7 +40,7 @@ function loopsOf(
   const watched = watchedBy(settings);
   const operations = createOperations(operationMetrics, clock);
   const shared = { settings, events, operations };
-  const ofClaims = { settings, releases: createClaimReleases(), claimTurns: createClaimTurns() };
+  const ofClaims = { settings, releases: createClaimReleases(), claimLock: createKeyedLock() };
   const { snapshots, contents, groups, groupContents } = watched;
   return [
     snapshotLoop({ ...shared, ...ofClaims }, watched),

@@ -49,7 +49,7 @@ const finished = { type: 'Normal', reason: 'VolumeResizeSuccessful', message: 'R
 const fine: Answers = {
   removeAnnotation: grownVolume,
   warnOfOldServer: undefined,
-  takeTurn: true,
+  lockVolume: true,
   mark: resizing,
   announce: undefined,
   readCallSecret: { key: 'x' },
@@ -221,7 +221,7 @@ describe('an attempt up to the call', () => {
     {
       id: '[resizer#E7]',
       given: 'a modification under way',
-      answers: { takeTurn: false },
+      answers: { lockVolume: false },
       rows: 'S5 E7',
       outcome: dropped,
     },

@@ -44,7 +44,7 @@ import {
   type Conclusion,
   type Pair,
   readCallSecret,
-  takeTurn,
+  lockVolume,
 } from '../steps.ts';
 import { capacityOfVolume, isBoundTo, mayExpand, preResizeCapacityOf } from '../volume.ts';
 import * as messages from './messages.ts';
@@ -79,7 +79,7 @@ export function* expand(seen: Observed, context: FlowContext): Flow<Conclusion> 
   if (recovery && isRepeated && isHeldBack(seen, claim)) return conclude('E6', requeueAfter(seen.infeasibleForMs));
   if (chosen.row === 'S10') yield* perform('S10', step.warnOfOldServer);
   // Logged with the row that chose the size.
-  if (!(yield* perform(chosen.row, takeTurn, 'expand', volume))) return conclude('E7', dropped);
+  if (!(yield* perform(chosen.row, lockVolume, 'expand', volume))) return conclude('E7', dropped);
   const marking = !recovery ? 'legacy' : isRepeated ? 'same' : 'new';
   const marked = yield* orEnd(perform('E10', step.mark, claim, { target: chosen.size, status: marking }), (cause) =>
     conclude('E9', retry(new Error(messages.notMarked(claimKey(claim), cause.message), { cause }))),

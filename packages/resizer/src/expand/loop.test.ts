@@ -10,14 +10,14 @@ import { expandLoop } from './loop.ts';
 const [claim, uid] = [aClaim(), 'uid-of-data'];
 const key = claimKey(claim);
 
-it('given a run that throws, then the turn on its volume is free for the modification', async () => {
+it('given a run that throws, then its volume is free for the modification', async () => {
   const record = (): never => {
     throw new Error('defect');
   };
   const l = await loopAlone(expandLoop, { seed: [claim, aVolume()], record, defects: 'expected' });
   const thrown = l.logger.lines.filter(({ message }) => message === 'Reconcile threw, will retry');
   expect(thrown).toMatchObject([{ error: { message: 'defect' } }]);
-  expect(l.context.turns.take('volume-1', 'modify', key)).toBe(true);
+  expect(l.context.locks.take('volume-1', 'modify', key)).toBe(true);
   await l.stop();
 });
 
@@ -41,14 +41,14 @@ it('given a claim that is gone, then nothing of it stays in memory, although no 
   await l.stop();
 });
 
-it('given a volume whose turn the modification has, then there is no call, until it gives the turn back', async () => {
+it('given a volume that the modification has locked, then there is no call, until it releases the lock', async () => {
   const l = await loopAlone(expandLoop, { seed: [aVolume()] });
-  const { turns } = l.context;
-  turns.take('volume-1', 'modify', key);
+  const { locks } = l.context;
+  locks.take('volume-1', 'modify', key);
   l.server.seed(claim);
   await l.settle();
   expect([l.calls(), l.writes()]).toEqual([[], []]);
-  turns.end('modify', key);
+  locks.end('modify', key);
   await l.settle();
   expect(l.calls()).toEqual(['ControllerExpandVolume volume-1 OK']);
   await l.stop();

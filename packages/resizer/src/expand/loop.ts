@@ -28,7 +28,7 @@ interface ExpandLoop extends LoopTypes {
 }
 
 export function expandLoop(context: ClaimContext, watched: Watched, clock: Clock): Loop {
-  const { driver, settings, turns, ownWriteFilter } = context;
+  const { driver, settings, locks, ownWriteFilter } = context;
   const foreign = wakeOnForeignChanges(ownWriteFilter, matters);
   return defineLoop<ExpandLoop>({
     name: `${driver.name}-pvc`,
@@ -42,7 +42,7 @@ export function expandLoop(context: ClaimContext, watched: Watched, clock: Clock
       // A driver that expands offline only may be asked again.
       pods: ({ previous }, caches) => previous && freed(previous, context, caches),
     },
-    sources: [turns.onFree.expand, foreign.source],
+    sources: [locks.onFree.expand, foreign.source],
     observe: (caches, key) => observe(context, caches, { key, clock }),
     context,
     flow: (observed) => expand(observed, context),

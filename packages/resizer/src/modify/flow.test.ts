@@ -47,7 +47,7 @@ const silently = (cause = 'refused') => retry(new Error(`cannot get error status
 
 /** Everything succeeds, unless a row says otherwise. */
 const fine: Answers = {
-  takeTurn: true,
+  lockVolume: true,
   savePending: inProgress,
   saveForeign: inProgress,
   cancel: claimOf({ wantedClass: '' }),
@@ -231,7 +231,7 @@ describe('which class', () => {
       id: '[resizer#M11]',
       given: 'an expansion under way',
       seen,
-      answers: { takeTurn: false },
+      answers: { lockVolume: false },
       rows: 'claim' in seen ? 'M8 M11' : 'M11 M11',
       outcome: dropped,
     })),

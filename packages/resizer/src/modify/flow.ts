@@ -32,7 +32,7 @@ import {
   type Conclusion,
   type Pair,
   readCallSecret,
-  takeTurn,
+  lockVolume,
 } from '../steps.ts';
 import { isBoundTo } from '../volume.ts';
 import * as messages from './messages.ts';
@@ -96,7 +96,7 @@ function* resume(pair: Pair, target: VolumeAttributesClass | undefined, context:
     const missing = messages.classMissing(modifyStatusOf(pair.claim)?.targetVolumeAttributesClassName ?? '');
     return conclude('M7', retry(new Error(missing.message)), missing);
   }
-  if (!(yield* perform('M8', takeTurn, 'modify', pair.volume))) return conclude('M11', dropped);
+  if (!(yield* perform('M8', lockVolume, 'modify', pair.volume))) return conclude('M11', dropped);
   return yield* call({ ...pair, target }, context);
 }
 
@@ -124,7 +124,7 @@ function* withoutCall(row: string, save: Flow<Claim | 'conflict'>, event: Record
 }
 
 function* begin({ claim, volume, target }: Targeted, context: FlowContext): Flow<Conclusion> {
-  if (!(yield* perform('M11', takeTurn, 'modify', volume))) return conclude('M11', dropped);
+  if (!(yield* perform('M11', lockVolume, 'modify', volume))) return conclude('M11', dropped);
   const marked = yield* orEnd(perform('M12', step.mark, claim, target), (failure) => conclude('M12', retry(failure)));
   if (marked === 'conflict') return conclude('M12', requeueAfter(afterConflictMs));
   yield* perform('M13', announce, marked, messages.modifying(claim.metadata?.name ?? '', target.metadata?.name ?? ''));

@@ -10,14 +10,14 @@ import { modifyLoop } from './loop.ts';
 const claim = aClaim({ spec: '1Gi', wantedClass: 'gold' });
 const [key, uid] = [claimKey(claim), 'uid-of-data'];
 
-it('given a run that throws, then the turn on its volume is free for the expansion', async () => {
+it('given a run that throws, then its volume is free for the expansion', async () => {
   const record = (): never => {
     throw new Error('defect');
   };
   const l = await loopAlone(modifyLoop, { seed: [claim, aVolume(), aClass()], record, defects: 'expected' });
   const thrown = l.logger.lines.filter(({ message }) => message === 'Reconcile threw, will retry');
   expect(thrown).toMatchObject([{ error: { message: 'defect' } }]);
-  expect(l.context.turns.take('volume-1', 'expand', key)).toBe(true);
+  expect(l.context.locks.take('volume-1', 'expand', key)).toBe(true);
   await l.stop();
 });
 
@@ -41,14 +41,14 @@ it('given a claim that is gone, then nothing of it stays in memory, although no 
   await l.stop();
 });
 
-it('given a volume whose turn the expansion has, then there is no call, until it gives the turn back', async () => {
+it('given a volume that the expansion has locked, then there is no call, until it releases the lock', async () => {
   const l = await loopAlone(modifyLoop, { seed: [aVolume(), aClass()] });
-  const { turns } = l.context;
-  turns.take('volume-1', 'expand', key);
+  const { locks } = l.context;
+  locks.take('volume-1', 'expand', key);
   l.server.seed(claim);
   await l.settle();
   expect([l.calls(), l.writes()]).toEqual([[], []]);
-  turns.end('expand', key);
+  locks.end('expand', key);
   await l.settle();
   expect(l.calls()).toEqual(['ControllerModifyVolume volume-1 OK']);
   await l.stop();

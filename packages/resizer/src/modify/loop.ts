@@ -40,7 +40,7 @@ export interface ModifyWatched extends Pick<Watched, 'claims' | 'volumes'> {
 }
 
 export function modifyLoop(context: ClaimContext, watched: ModifyWatched, clock: Clock): Loop {
-  const { driver, settings, turns, ownWriteFilter } = context;
+  const { driver, settings, locks, ownWriteFilter } = context;
   const foreign = wakeOnForeignChanges(ownWriteFilter, matters);
   return defineLoop<ModifyLoop>({
     name: `${driver.name}-pvc-modify`,
@@ -55,7 +55,7 @@ export function modifyLoop(context: ClaimContext, watched: ModifyWatched, clock:
       classes: ({ current }, { claims }) =>
         current && claims.byIndex('class', current.metadata?.name ?? '').map(claimKey),
     },
-    sources: [turns.onFree.modify, foreign.source],
+    sources: [locks.onFree.modify, foreign.source],
     observe: (caches, key) => observe(context, caches, { key, clock }),
     context,
     flow: (observed) => modify(observed, context),

@@ -10,7 +10,7 @@ import { createDoubts } from './doubts.ts';
 import type { Indexers } from './informer.ts';
 import { toObjectKey } from './key.ts';
 import { createMutationCache } from './mutation-cache.ts';
-import { createTurns } from './turns.ts';
+import { createKeyedLock } from '../workqueue/keyed-lock.ts';
 
 const change = (type: Change['type'], object: PersistentVolume): Change => ({ type, object: object as ServerObject });
 const many = (count: number) => Array.from({ length: count }, (_, n) => aVolume(`x-${n}`, '1'));
@@ -40,7 +40,7 @@ function setUp({ indexers = {}, prepare = (object) => object }: Options = {}) {
       prepare,
       mutations: createMutationCache(clock),
       doubts: createDoubts(),
-      turns: createTurns(),
+      lock: createKeyedLock(),
       deliver: (note) => {
         notes.push(note);
         on.call();

@@ -38,7 +38,7 @@ import type { Sink } from './reflector/sink.ts';
 import { compareResourceVersions } from './resource-version.ts';
 import { createStore, type Store } from './store.ts';
 import type { Prepare } from './transform.ts';
-import type { Turns } from './turns.ts';
+import type { KeyedLock } from '../workqueue/keyed-lock.ts';
 
 export interface ContentDeps<T extends KubeObject> {
   readonly clock: Clock;
@@ -47,7 +47,7 @@ export interface ContentDeps<T extends KubeObject> {
   readonly prepare: Prepare<T>;
   readonly mutations: MutationCache<T>;
   readonly doubts: Pick<Doubts, 'add' | 'deleted'>;
-  readonly turns: Turns;
+  readonly lock: KeyedLock<'content'>;
   readonly deliver: (notification: Notification<T>) => void;
   readonly stopped: () => boolean;
   /** The handlers have been called for the first replace. */
@@ -67,7 +67,7 @@ export interface Content<T extends KubeObject> extends Omit<Sink, 'setConnection
 }
 
 export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexers: Indexers<T>): Content<T> {
-  const { clock, logger, mutations, turns, deliver } = deps;
+  const { clock, logger, mutations, lock, deliver } = deps;
   let store = createStore(indexers);
   /** Between lists it is unused and empty. */
   const nothing = createStore<T>();
@@ -240,7 +240,7 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
       }
     },
     replace: (resourceVersion) =>
-      turns.take(async () => {
+      lock.run('content', async () => {
         const unseen = [...mutations.pending()].filter(([key]) => store.objects.get(key) === undefined);
         const difference = await commit();
         storeRv = resourceVersion;
@@ -255,7 +255,7 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
         });
       }),
     apply(change) {
-      if (turns.busy) return turns.take(() => applyNow(change));
+      if (lock.isHeld('content')) return lock.run('content', () => applyNow(change));
       applyNow(change);
       return undefined;
     },

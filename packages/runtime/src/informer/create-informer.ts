@@ -27,8 +27,8 @@ import type { Sink } from './reflector/sink.ts';
 import { createReplay } from './replay.ts';
 import { createResync } from './resync.ts';
 import { createSyncGate } from './sync-gate.ts';
+import { createKeyedLock } from '../workqueue/keyed-lock.ts';
 import { createPrepare, type Transform } from './transform.ts';
-import { createTurns } from './turns.ts';
 
 export interface InformerDeps {
   readonly client: Pick<ApiClient, 'stream'>;
@@ -92,7 +92,7 @@ export function createInformer<T extends KubeObject>(
     size: () => content.store().objects.size,
     monotonicMs: () => clock.monotonicMs(),
   });
-  const turns = createTurns();
+  const lock = createKeyedLock<'content'>();
   const mutations = createMutationCache<T>(clock);
   const doubts = createDoubts();
   const prepare = createPrepare({ resource, transform: options.transform, objects: deps.objects ?? 'plain' });
@@ -109,7 +109,7 @@ export function createInformer<T extends KubeObject>(
       prepare,
       mutations,
       doubts,
-      turns,
+      lock,
       deliver: (notification) => distributor.deliver(notification),
       stopped: hasStopped,
       onSynced: () => gate.recheck(),
@@ -119,7 +119,7 @@ export function createInformer<T extends KubeObject>(
   const lister = createLister<T>({ content, mutations, logger });
   const replay = createReplay<T>({
     clock,
-    turns,
+    lock,
     distributor,
     objects: () => content.store().objects,
     stopped: hasStopped,
@@ -188,7 +188,7 @@ export function createInformer<T extends KubeObject>(
     addHandler(handler, { resyncMs: requestedMs } = {}) {
       if (hasStopped()) throw new Error('handler was not added to the informer: it has stopped already');
       // Before the first content has been delivered there is nothing to catch up with.
-      const early = !content.hasSynced() && !turns.busy;
+      const early = !content.hasSynced() && !lock.isHeld('content');
       const subscriber = distributor.subscribe(handler, early ? 'live' : 'catchingUp');
       resync.register(subscriber, requestedMs);
       if (!early) inBackground(replay.catchUp(subscriber).then(() => gate.recheck()));

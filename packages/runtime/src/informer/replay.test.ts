@@ -6,7 +6,7 @@ import type { KubeObject } from '../api/objects.ts';
 import type { Subscriber } from './distributor.ts';
 import { createObjectsByKey } from './objects-by-key.ts';
 import { createReplay } from './replay.ts';
-import { createTurns } from './turns.ts';
+import { createKeyedLock } from '../workqueue/keyed-lock.ts';
 
 /** `onTurn` is called with each turn of the event loop, and `calledAtTurns` says how many calls came before each of them. */
 function setUp(count: number, onTurn: () => void = () => undefined) {
@@ -21,7 +21,7 @@ function setUp(count: number, onTurn: () => void = () => undefined) {
   for (let n = 0; n < count; n += 1) objects.set({ metadata: { name: `x-${n}` } });
   const replay = createReplay<KubeObject>({
     clock,
-    turns: createTurns(),
+    lock: createKeyedLock(),
     distributor: { deliverTo: () => void (facts.calls += 1) },
     objects: () => objects,
     stopped: () => facts.stopped,

@@ -9,11 +9,11 @@ import { createBudget } from './budget.ts';
 import type { Distributor, Subscriber } from './distributor.ts';
 import type { ReadonlyObjects } from './objects-by-key.ts';
 import { pause } from './pause.ts';
-import type { Turns } from './turns.ts';
+import type { KeyedLock } from '../workqueue/keyed-lock.ts';
 
 export interface ReplayDeps<T extends KubeObject> {
   readonly clock: Clock;
-  readonly turns: Turns;
+  readonly lock: KeyedLock<'content'>;
   readonly distributor: Pick<Distributor<T>, 'deliverTo'>;
   readonly objects: () => ReadonlyObjects<T>;
   readonly stopped: () => boolean;
@@ -37,7 +37,7 @@ const sliceSize = 500;
 const burstSize = 1_000;
 
 export function createReplay<T extends KubeObject>(deps: ReplayDeps<T>): Replay<T> {
-  const { clock, turns, distributor, objects, stopped } = deps;
+  const { clock, lock, distributor, objects, stopped } = deps;
 
   /** False when there is nothing left. */
   const replaySlice = (rest: Iterator<T>, { due, signal }: ResyncRound<T>): boolean => {
@@ -54,7 +54,7 @@ export function createReplay<T extends KubeObject>(deps: ReplayDeps<T>): Replay<
 
   return {
     catchUp: (subscriber) =>
-      turns.take(async () => {
+      lock.run('content', async () => {
         const budget = createBudget(clock);
         for (const object of objects()) {
           distributor.deliverTo(subscriber, { kind: 'add', object, isInInitialList: true });
@@ -68,7 +68,7 @@ export function createReplay<T extends KubeObject>(deps: ReplayDeps<T>): Replay<
       const current = objects();
       const pauseMs = current.size > burstSize ? round.spreadMs / Math.ceil(current.size / sliceSize) : 0;
       const rest = current[Symbol.iterator]();
-      while (await turns.take(() => replaySlice(rest, round))) {
+      while (await lock.run('content', () => replaySlice(rest, round))) {
         await (pauseMs === 0 ? clock.yieldToLoop() : pause(clock, pauseMs, round.signal));
       }
     },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
   createApiClient,
+  createKeyedLock,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   silentLogger,
@@ -14,12 +15,11 @@ import { anApiServer, type ApiServerSetting, noCache } from '../../testing/api-s
 import { aClaim, aProtectedClaim } from '../../testing/builders.ts';
 import { type ClaimDeps, protectClaim, releaseClaim } from './claim-finalizer.ts';
 import { createClaimReleases } from './claim-releases.ts';
-import { createClaimTurns } from './claim-turns.ts';
 
 const depsOf = (ports: ApiServerSetting['ports']): ClaimDeps => ({
   ...ports,
   claims: { ...noCache, get: () => undefined },
-  turns: createClaimTurns(),
+  lock: createKeyedLock(),
   releases: createClaimReleases(),
 });
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Our finalizer on a claim. Upstream's role allows PUT and no patches of claims, so each write carries the whole claim, which the cache
- * keeps, and its resource version. Writes of one claim take turns.
+ * keeps, and its resource version. Writes of one claim do not overlap.
  */
 import {
   type ApiClient,
@@ -10,8 +10,10 @@ import {
   finalizersWith,
   finalizersWithout,
   ignoreNotFound,
+  type KeyedLock,
   keyOf,
   mayHaveHappened,
+  type ObjectKey,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   type Random,
@@ -23,14 +25,13 @@ import { snapshotFinalizers, type VolumeSnapshot, volumeSnapshots } from '@csi-s
 import { isBound } from '../source-volume.ts';
 import { isProtected, sourceClaimKey } from './snapshot.ts';
 import type { ClaimReleases } from './claim-releases.ts';
-import type { ClaimTurns } from './claim-turns.ts';
 
 export interface ClaimDeps {
   readonly client: Pick<ApiClient, 'get' | 'update'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly claims: Pick<Cache<PersistentVolumeClaim>, 'get' | 'remember' | 'doubt'>;
-  readonly turns: ClaimTurns;
+  readonly lock: KeyedLock<ObjectKey>;
   readonly releases: Pick<ClaimReleases, 'give' | 'take'>;
 }
 
@@ -104,13 +105,13 @@ interface FinalizerChange {
  * also after a write without an answer, or the claim is in doubt.
  */
 function changeFinalizers(
-  { client, clock, random, claims, turns }: ClaimDeps,
+  { client, clock, random, claims, lock }: ClaimDeps,
   { claim, finalizersOf }: FinalizerChange,
   signal: AbortSignal,
 ): Promise<PersistentVolumeClaim> {
   const { namespace, name = '' } = claim.metadata ?? {};
   const key = toObjectKey(namespace, name);
-  return turns.take(key, () => {
+  return lock.run(key, () => {
     let known = claims.get(key) ?? claim;
     let isOld = false;
     const readAgain = async (): Promise<PersistentVolumeClaim> => {

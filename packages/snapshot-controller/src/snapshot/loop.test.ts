@@ -2,6 +2,7 @@
 /** Which changes of other objects wake the snapshot loop, seen from the rows that it decides. */
 import {
   createController,
+  createKeyedLock,
   type KubeObject,
   noMetrics,
   persistentVolumeClaims,
@@ -34,7 +35,6 @@ import { createOperations } from '../operations.ts';
 import { clusterRules } from '../rbac.ts';
 import { watchedBy } from '../watched.ts';
 import { createClaimReleases } from './claim-releases.ts';
-import { createClaimTurns } from './claim-turns.ts';
 import { snapshotLoop } from './loop.ts';
 
 const claimRef = { namespace: 'team', name: 'data' };
@@ -72,7 +72,7 @@ async function noting(...seed: readonly KubeObject[]) {
         left.push(uid);
       },
     },
-    claimTurns: createClaimTurns(),
+    claimLock: createKeyedLock(),
   };
   const controller = createController({ ...ports, metrics: noMetrics }, [snapshotLoop(context, watchedBy(settings))]);
   const it = await process.run(controller);

@@ -3,6 +3,7 @@
 import {
   type Caches,
   finalizersWithout,
+  type KeyedLock,
   keyOf,
   type LoopTypes,
   type ObjectKey,
@@ -32,7 +33,6 @@ import type { SnapshotTypes } from './kind.ts';
 import type { ClaimReleases } from './claim-releases.ts';
 import type { Operations } from '../operations.ts';
 import type { SnapshotControllerSettings } from '../settings.ts';
-import type { ClaimTurns } from './claim-turns.ts';
 
 /** The same for every snapshot of the process. */
 export interface SnapshotContext {
@@ -41,7 +41,8 @@ export interface SnapshotContext {
   readonly events: EventRecorder;
   readonly operations: Operations;
   readonly releases: ClaimReleases;
-  readonly claimTurns: ClaimTurns;
+  /** Snapshots of a claim that come together all want its finalizer: the first one writes it, and the others find it in the cache. */
+  readonly claimLock: KeyedLock<ObjectKey>;
 }
 
 /** With the indexes of `watched.ts`. */

@@ -36,8 +36,8 @@ export type SnapshotRun = Run<{ readonly key: ObjectKey; readonly watched: Snaps
 
 /** How the finalizers of claims are written. */
 function claims({ client, clock, random, caches, context }: SnapshotRun): ClaimDeps {
-  const { claimTurns: turns, releases } = context;
-  return { client, clock, random, claims: caches.claims, turns, releases };
+  const { claimLock: lock, releases } = context;
+  return { client, clock, random, claims: caches.claims, lock, releases };
 }
 
 /** While a run waits for an answer, others take our finalizer off the claim, or begin to need it. */
