@@ -107,8 +107,8 @@ const droppedPromises: Readonly<Record<string, string>> = {
  * an answer leaves no cache from which a later run decides.
  */
 const writesWithoutCache: Readonly<Record<string, string>> = {
-  'packages/provisioner/src/claim/source-reads.ts': 'the source is read from the API server before each write',
   'packages/provisioner/src/leftovers/remove.ts': 'a command that reads the cluster and has no cache',
+  'packages/provisioner/src/source/source-reads.ts': 'the source is read from the API server before each write',
 };
 const cachedWrites = /\b(writeObject|changeObject|changeObjectOnce)\b/;
 

@@ -96,7 +96,7 @@ it('given the page about troubleshooting, then the rows that it names are those 
   const page = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
   const cases = documentedCases();
   const rows = new Set([
-    ...['provisioner', ...programsWithRows]
+    ...['provisioner', 'provisioner-sources', ...programsWithRows]
       .flatMap((program) => [...tableRows(program)])
       .map((row) => row.split('#')[1]),
     ...[...cases].map((row) => row.split('#')[1]!).filter((id) => /^[A-Z]/.test(id)),
@@ -168,8 +168,10 @@ it('given a comment that cites rows, then the page of its package has them', () 
     ...['provisioner', 'attacher', 'resizer', 'csi-snapshotter', 'snapshot-controller'].flatMap((program) => [
       ...tableRows(program),
     ]),
-    // The second page of csi-provisioner.
-    ...[...tableRows('provisioner-topology-capacity')].map((row) => row.replace('-topology-capacity', '')),
+    // The other pages of csi-provisioner.
+    ...['-sources', '-topology-capacity'].flatMap((other) =>
+      [...tableRows(`provisioner${other}`)].map((row) => row.replace(other, '')),
+    ),
   ]);
   expect(cited.length).toBeGreaterThan(20);
   expect(cited.filter(({ row }) => !rows.has(row)).map(({ path, row }) => `${path}: ${row}`)).toEqual([]);

@@ -24,7 +24,7 @@ import { lockNameOf, refusedDriverName } from './names.ts';
 import { createProvisioner } from './provisioner.ts';
 import { nodeNameOf, refusedFlags, toNodeDeployment, toSettings } from './read-settings.ts';
 import type { NodeDeployment, ProvisionerSettings } from './settings.ts';
-import { sweepsSnapshots } from './source-protection/sweeps-snapshots.ts';
+import { sweepsSnapshots } from './source/protection/sweeps-snapshots.ts';
 
 type Context = StartContext<ProvisionerValues, ProvisionerGate>;
 

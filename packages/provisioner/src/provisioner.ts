@@ -22,12 +22,12 @@ import { unsettledLog } from './claim/unsettled-log.ts';
 import { createOwnership } from './ownership.ts';
 import type { ClaimDeps } from './claim/state.ts';
 import { createProvisionerMetrics } from './metrics.ts';
-import { saveLoop } from './saving/loop.ts';
+import { saveLoop } from './volume-store/loop.ts';
 import type { ProvisionerSettings } from './settings.ts';
-import { createSourceHolds } from './source/holds.ts';
+import { createSourceReferences } from './source/references.ts';
 import type { SourceKey } from './source/source.ts';
-import { createLiveClaims } from './source-protection/live-claims.ts';
-import { sourceLoops } from './source-protection/loop.ts';
+import { createLiveClaims } from './source/protection/live-claims.ts';
+import { sourceLoops } from './source/protection/loop.ts';
 import { ownNodeTopology } from './topology/own-node.ts';
 import { volumeLoop } from './volume/loop.ts';
 import { watchedBy } from './watched.ts';
@@ -69,7 +69,7 @@ export function createProvisioner(
       node,
     });
   const sources = createWakeUps<SourceKey>();
-  const holds = createSourceHolds(sources);
+  const references = createSourceReferences(sources);
   const metrics = createProvisionerMetrics(ports.metrics);
   const deps: ClaimDeps = {
     driver,
@@ -80,7 +80,7 @@ export function createProvisioner(
     driverEvents,
     metrics,
     memory: createClaimMemory(metrics.unsettledDeleted),
-    holds,
+    references,
     ...(node === undefined ? {} : { ownTopology: ownNodeTopology(node, driver.name) }),
     ownership: createOwnership(ports, node),
     instanceWaits: createInstanceWaits(ports.clock),
@@ -98,7 +98,7 @@ export function createProvisioner(
     ...sourceLoops(driver, watched, {
       driverName: driver.name,
       settings,
-      holds,
+      references,
       sources,
       liveClaims: createLiveClaims(),
     }),

@@ -18,7 +18,8 @@ function rowsIn(paths: readonly string[], pattern: RegExp): readonly string[] {
 }
 
 it.each([
-  { page: 'provisioner', letters: 'CDNORSUV', atLeast: 74 },
+  { page: 'provisioner', letters: 'COSUV', atLeast: 40 },
+  { page: 'provisioner-sources', letters: 'DNR', atLeast: 34 },
   { page: 'provisioner-topology-capacity', letters: 'GHK', atLeast: 18 },
 ])('given the tables of the page $page, then code returns exactly their rows, and tests name them', (given) => {
   const { page, letters, atLeast } = given;

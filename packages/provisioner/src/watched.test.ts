@@ -5,7 +5,7 @@ import { aClaim, aVolume, type ClaimFacts, driverName, type VolumeFacts } from '
 import { aProvisioner } from '../testing/provisioner-fixture.ts';
 import { aClone, aDyingClaim, aRestore, aSnapshot } from '../testing/source-builders.ts';
 import { annotations, cloningProtection, snapshotSourceProtection } from './names.ts';
-import { watchedSnapshots } from './source-protection/watched.ts';
+import { watchedSnapshots } from './source/protection/watched.ts';
 import { watchedAttachments, watchedClaims, watchedCsiNodes, watchedNodes, watchedVolumes } from './watched.ts';
 
 function keep<T extends KubeObject>(watched: InformerOptions<T>, object: T): T | undefined {

@@ -44,7 +44,7 @@ import { annotationsOf } from './metadata.ts';
 import { type ReferenceGrant, referenceGrants } from './source/grants.ts';
 import type { NodeDeployment, ProvisionerSettings } from './settings.ts';
 import { referencedBy, sourceKey } from './source/source.ts';
-import { concernsSources, trimClaim, watchedSnapshots } from './source-protection/watched.ts';
+import { concernsSources, trimClaim, watchedSnapshots } from './source/protection/watched.ts';
 import { finalizerChange, isElsewhere, isOurs as isOurVolume } from './volume/volume.ts';
 
 /** The resync period, after which every object is examined again. */

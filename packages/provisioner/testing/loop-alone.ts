@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One loop alone, between a fake API server and the driver's model. Tests see what it makes of a run: counts, holds, waits, memory. */
+/** One loop alone, between a fake API server and the driver's model. Tests see what it makes of a run: counts, references, waits, memory. */
 import {
   type Clock,
   createController,
@@ -14,7 +14,7 @@ import { createInstanceWaits } from '../src/claim/instance-waits.ts';
 import { createClaimMemory, type Entry } from '../src/claim/memory.ts';
 import type { ClaimDeps } from '../src/claim/state.ts';
 import { clusterRules } from '../src/rbac.ts';
-import { createSourceHolds } from '../src/source/holds.ts';
+import { createSourceReferences } from '../src/source/references.ts';
 import { ownNodeTopology } from '../src/topology/own-node.ts';
 import { type Watched, watchedBy } from '../src/watched.ts';
 import { aNodeDeployment, driverName, someSettings } from './builders.ts';
@@ -31,7 +31,7 @@ export interface LoopAloneOptions {
   readonly record?: EventRecorder['record'];
 }
 
-/** `effects`: `givenUp`, `ownership.end`, `holds.end failed`, in the order in which the loop has caused them. */
+/** `effects`: `givenUp`, `ownership.end`, `references.release failed`, in the order in which the loop has caused them. */
 export async function loopAlone(
   define: (deps: ClaimDeps, watched: Watched, clock: Clock) => Loop,
   { seed, entry, node, fails, record = () => undefined }: LoopAloneOptions,
@@ -77,7 +77,10 @@ export async function loopAlone(
       deleteFailed: () => undefined,
     },
     memory,
-    holds: { ...createSourceHolds(createWakeUps()), end: (_claim, last) => effect('holds.end', last) },
+    references: {
+      ...createSourceReferences(createWakeUps()),
+      release: (_claim, last) => effect('references.release', last),
+    },
     ownership: {
       leftMs: () => 0,
       begin: () => 0,

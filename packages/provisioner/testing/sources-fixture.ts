@@ -20,11 +20,11 @@ import { snapshotTypes } from '@csi-sidecars/volume/testing';
 import type { ClaimUid } from '../src/claim/claim.ts';
 import { clusterRules } from '../src/rbac.ts';
 import type { ProvisionerSettings } from '../src/settings.ts';
-import { createSourceHolds, type SourceHolds } from '../src/source/holds.ts';
+import { createSourceReferences, type SourceReferences } from '../src/source/references.ts';
 import type { SourceKey } from '../src/source/source.ts';
-import { createLiveClaims } from '../src/source-protection/live-claims.ts';
-import { cloneSourceLoop, snapshotSourceLoop } from '../src/source-protection/loop.ts';
-import type { SourceDeps } from '../src/source-protection/steps.ts';
+import { createLiveClaims } from '../src/source/protection/live-claims.ts';
+import { cloneSourceLoop, snapshotSourceLoop } from '../src/source/protection/loop.ts';
+import type { SourceDeps } from '../src/source/protection/steps.ts';
 import { watchedBy } from '../src/watched.ts';
 import { aDriver, driverName, someSettings } from './builders.ts';
 
@@ -42,7 +42,7 @@ export interface SourcesOptions {
 }
 
 export interface Sources extends RunningController {
-  readonly holds: SourceHolds;
+  readonly references: SourceReferences;
   snapshot(name?: string, namespace?: string): VolumeSnapshot | undefined;
   claim(name?: string, namespace?: string): PersistentVolumeClaim | undefined;
   /** Our finalizer and those of others, of the snapshot `daily`. */
@@ -69,8 +69,8 @@ export async function someSources(options: SourcesOptions = {}): Promise<Sources
   });
   const process = createProcess(cluster, { name: 'csi-provisioner', interrupt: undefined });
   const sources = createWakeUps<SourceKey>();
-  const holds = createSourceHolds(sources);
-  const deps: SourceDeps = { driverName, settings, holds, sources, liveClaims: createLiveClaims() };
+  const references = createSourceReferences(sources);
+  const deps: SourceDeps = { driverName, settings, references, sources, liveClaims: createLiveClaims() };
   const driver = aDriver({ controller: ['CREATE_DELETE_VOLUME', 'CREATE_DELETE_SNAPSHOT', 'CLONE_VOLUME'] });
   const watched = watchedBy(driver, { topology: 'off', settings });
   const controller = createController(process.ports, [
@@ -83,7 +83,7 @@ export async function someSources(options: SourcesOptions = {}): Promise<Sources
     server.objects.get(volumeSnapshots, { namespace, name });
   return {
     ...running,
-    holds,
+    references,
     snapshot,
     claim: (name = 'original', namespace = 'team') => server.objects.get(persistentVolumeClaims, { namespace, name }),
     finalizers: () => snapshot()?.metadata?.finalizers ?? [],

@@ -18,7 +18,7 @@ import { createProvisionerMetrics } from '../metrics.ts';
 import { instanceAnnotation } from '../names.ts';
 import { createOwnership } from '../ownership.ts';
 import type { ProvisionerSettings } from '../settings.ts';
-import { createSourceHolds } from '../source/holds.ts';
+import { createSourceReferences } from '../source/references.ts';
 import { watchedBy } from '../watched.ts';
 import { uidOf } from './claim.ts';
 import { createInstanceWaits } from './instance-waits.ts';
@@ -56,7 +56,7 @@ async function aClaimLoop({ settings: changed, throwAt, callMs = 0 }: Options) {
     driverEvents: events,
     metrics: createProvisionerMetrics(ports.metrics),
     memory: createClaimMemory(),
-    holds: createSourceHolds({ wake: (key) => void woken.push(key) }),
+    references: createSourceReferences({ wake: (key) => void woken.push(key) }),
     ownership: createOwnership(ports, settings.node),
     instanceWaits: createInstanceWaits(ports.clock),
     saves: createWakeUps(),
@@ -89,7 +89,7 @@ async function aClaimLoop({ settings: changed, throwAt, callMs = 0 }: Options) {
 interface End {
   readonly calls: readonly string[];
   /** How many claims hold the snapshot. */
-  readonly holders: number;
+  readonly references: number;
   /** The sources that were woken. */
   readonly woken: readonly string[];
 }
@@ -99,16 +99,16 @@ async function afterThrowAt(row: string): Promise<End> {
   const p = await aClaimLoop({ throwAt: row });
   p.server.seed(aClaim({ spec: fromSnapshot }));
   await p.settle();
-  return { calls: p.calls(), holders: p.deps.holds.holders(daily), woken: p.woken };
+  return { calls: p.calls(), references: p.deps.references.count(daily), woken: p.woken };
 }
 
-it('[provisioner#X3] given a run that throws before the call, then the claim no longer holds its source, and the source is looked at', async () => {
-  expect(await afterThrowAt('C22')).toEqual({ calls: [], holders: 0, woken: ['snapshot/team/daily'] });
+it('[provisioner-sources#X3] given a run that throws before the call, then the claim no longer holds its source, and the source is looked at', async () => {
+  expect(await afterThrowAt('C22')).toEqual({ calls: [], references: 0, woken: ['snapshot/team/daily'] });
 });
 
-it('[provisioner#X3] given a run that throws while a volume exists that is not recorded, then the claim still holds its source', async () => {
+it('[provisioner-sources#X3] given a run that throws while a volume exists that is not recorded, then the claim still holds its source', async () => {
   const calls = ['CreateVolume pvc-uid-data OK'];
-  expect(await afterThrowAt('C31')).toEqual({ calls, holders: 1, woken: [] });
+  expect(await afterThrowAt('C31')).toEqual({ calls, references: 1, woken: [] });
 });
 
 describe('a claim that leaves the cache before the last answer of its run', () => {
@@ -124,7 +124,7 @@ describe('a claim that leaves the cache before the last answer of its run', () =
     p.slow('update persistentvolumeclaims');
     await p.clock.advance(120_000);
     expect(p.server.objects.list(persistentVolumeClaims).map(uidOf)).not.toContain(claimUid);
-    expect([p.deps.holds.stanceOf(claimUid), p.deps.memory.get(claimUid)]).toEqual(['unknown', undefined]);
+    expect([p.deps.references.stateOf(claimUid), p.deps.memory.get(claimUid)]).toEqual(['unknown', undefined]);
   });
 
   it('[provisioner#230] given its finalizer is removed by force during the call, and the write after the answer fails, then its outcome is not remembered', async () => {

@@ -21,7 +21,7 @@ import { toDriverClass } from '@csi-sidecars/volume';
 import { type CapacityChange, changedByCreation, notCreated } from '../capacity/change.ts';
 import { isKnownProvisioner } from '../driver.ts';
 import { classNameOf } from '../metadata.ts';
-import { recordDeleted } from '../saving/outcome.ts';
+import { recordDeleted } from '../volume-store/outcome.ts';
 import { answered, unusable } from './answer.ts';
 import { waitsForNode } from './claim.ts';
 import {

@@ -278,13 +278,13 @@ describe('the end of a run', () => {
     {
       given: 'a volume is made',
       seed: [aClass(), aClaim()],
-      effects: ['provisioned', 'capacity H2', 'holds.end other'],
+      effects: ['provisioned', 'capacity H2', 'references.release other'],
     },
     {
       given: 'the driver refuses the volume',
       seed: [aClass(), aClaim()],
       fails: 'Internal',
-      effects: ['provisionFailed', 'capacity H3', 'holds.end failed'],
+      effects: ['provisionFailed', 'capacity H3', 'references.release failed'],
     },
     {
       given: 'the driver does not answer',
@@ -295,25 +295,25 @@ describe('the end of a run', () => {
     {
       given: 'the claim has no class',
       seed: [aClaim()],
-      effects: ['provisionFailed', 'capacity H4', 'holds.end other'],
+      effects: ['provisionFailed', 'capacity H4', 'references.release other'],
     },
     {
       given: 'another node is selected',
       node: 'n1',
       seed: [late, aClaim({ node: 'n2' })],
-      effects: ['capacity H4', 'ownership.forget', 'holds.end other'],
+      effects: ['capacity H4', 'ownership.forget', 'references.release other'],
     },
     {
       given: 'a claim waits for a node',
       node: 'n1',
       seed: [late, aClaim()],
-      effects: ['capacity H4', 'holds.end other'],
+      effects: ['capacity H4', 'references.release other'],
     },
     {
       given: 'this node has too little space',
       node: 'n1',
       seed: [aClass(), aClaim()],
-      effects: ['capacity H4', 'ownership.end', 'holds.end other'],
+      effects: ['capacity H4', 'ownership.end', 'references.release other'],
     },
     {
       given: 'a deleted claim is given up',
@@ -325,7 +325,7 @@ describe('the end of a run', () => {
         'provisionFailed',
         'givenUp',
         'capacity H3',
-        'holds.end failed',
+        'references.release failed',
         'ownership.forget',
       ],
     },
@@ -346,7 +346,7 @@ describe('the end of a run', () => {
     l.deps.claims.wake(uid);
     await l.settle();
     expect([l.effects, l.deps.memory.get(uid)]).toEqual([
-      ['provisionFailed', 'capacity H3', 'holds.end other', 'ownership.forget'],
+      ['provisionFailed', 'capacity H3', 'references.release other', 'ownership.forget'],
       undefined,
     ]);
     await l.stop();
@@ -363,7 +363,7 @@ describe('the end of a run', () => {
     const thrown = l.logger.lines.filter(({ message }) => message === 'Reconcile threw, will retry');
     expect([thrown.map((line) => line.kind === 'error' && line.error), l.effects]).toEqual([
       [new Error('defect')],
-      ['holds.end other'],
+      ['references.release other'],
     ]);
     await l.stop();
   });

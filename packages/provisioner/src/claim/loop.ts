@@ -25,13 +25,13 @@ import { settlerOf } from './protection.ts';
 import { isWorkedOn } from './worked-on.ts';
 
 export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop {
-  const { memory, settings, holds, driver, ownership, instanceWaits } = deps;
+  const { memory, settings, references, driver, ownership, instanceWaits } = deps;
   const { claims, volumes, classes, nodes, csiNodes, grants } = watched;
   const forget = (uid: ClaimUid): void => {
     if (memory.get(uid)?.kind === 'settled') memory.delete(uid);
     ownership.forget(uid);
     instanceWaits.forget(uid);
-    holds.forget(uid);
+    references.forget(uid);
   };
   return defineLoop<ClaimLoop>({
     name: 'claims',
@@ -44,7 +44,7 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
         forget(uid);
         memory.gone(uid, clock.monotonicMs());
         // No run of the claim may be left to end the hold.
-        if (memory.get(uid) === undefined && holds.stanceOf(uid) === 'holds') deps.claims.wake(uid);
+        if (memory.get(uid) === undefined && references.stateOf(uid) === 'inUse') deps.claims.wake(uid);
       },
       // A deleted claim only waits for its outcome: attempts before its deletion must not delay the next one.
       endsFailures: isNewlyDeleted,
@@ -84,14 +84,14 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
     sources: [deps.claims.source],
     observe: (caches, uid) => {
       const observed = observe({ context: deps, memory, ownership, clock }, caches, uid);
-      if (observed === undefined) holds.end(uid, 'other');
+      if (observed === undefined) references.release(uid, 'other');
       return observed;
     },
     context: deps,
     flow: (observed) => provision(observed, deps),
     onConclude: (run) => conclude(deps, run),
     onEnd: (run) => {
-      endHold(deps, run);
+      endReference(deps, run);
       // A claim that left the cache during the run was forgotten before the run remembered how it ended, and may have no other run.
       if (run.caches.claims.byIndex('uid', run.key).length === 0) forget(run.key);
     },
@@ -119,11 +119,11 @@ function conclude(deps: ClaimDeps, { conclusion, durationMs, logger, caches }: C
   if (row === 'C55') deps.ownership.end(uidOf(claim));
 }
 
-/** Ends the claim's hold on its source unless a volume may exist for the claim, or was made and is not recorded. */
-function endHold({ holds, memory }: ClaimDeps, { key, concluded }: EndedRun<ClaimLoop>): void {
+/** Ends the claim's reference to its source unless a volume may exist for the claim, or was made and is not recorded. */
+function endReference({ references, memory }: ClaimDeps, { key, concluded }: EndedRun<ClaimLoop>): void {
   if (concluded === undefined) {
     const entry = memory.get(key);
-    if (entry === undefined || entry.kind === 'settled') holds.end(key, 'other');
+    if (entry === undefined || entry.kind === 'settled') references.release(key, 'other');
     return;
   }
   const { row, counts, givenUp, known } = concluded.conclusion;
@@ -131,7 +131,7 @@ function endHold({ holds, memory }: ClaimDeps, { key, concluded }: EndedRun<Clai
   // An attempt that found the source unprotected follows no open call of an earlier process.
   const isSettled = known.created !== undefined || known.isSourceProtected;
   const hasFailed = isSettled && counts === 'failure' && known.presence !== 'gone';
-  holds.end(key, hasFailed ? 'failed' : 'other');
+  references.release(key, hasFailed ? 'failed' : 'other');
 }
 
 /**

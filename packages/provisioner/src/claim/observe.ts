@@ -9,7 +9,7 @@ import {
   toObjectKey,
 } from '@csi-sidecars/runtime';
 import { classNameOf } from '../metadata.ts';
-import { isLosing } from '../saving/outcome.ts';
+import { isLosing } from '../volume-store/outcome.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import { toDataSource } from '../source/data-source.ts';
 import { isGranted } from '../source/grants.ts';

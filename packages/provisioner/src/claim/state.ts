@@ -22,7 +22,7 @@ import type { UnsavedKey } from './memory.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import type { DataSource } from '../source/data-source.ts';
 import type { ReferenceGrant } from '../source/grants.ts';
-import type { SourceHolds } from '../source/holds.ts';
+import type { SourceReferences } from '../source/references.ts';
 import type { SourceRead } from '../source/source-answer.ts';
 import type { ClusterTopology } from '../topology/requirement.ts';
 import type { ClaimUid } from './claim.ts';
@@ -69,7 +69,7 @@ export interface ClaimDeps extends ClaimContext {
   readonly driverEvents: EventRecorder;
   readonly metrics: ProvisionerMetrics;
   readonly memory: ClaimMemory;
-  readonly holds: SourceHolds;
+  readonly references: SourceReferences;
   /** The waits of node deployment. */
   readonly ownership: Ownership;
   readonly instanceWaits: InstanceWaits;

@@ -103,7 +103,7 @@ function aRun({
       memory,
       events: { record: (_claim: KubeObject, event: unknown) => events.push(event) },
       saves: { wake: effect('wake') },
-      holds: { take: () => held },
+      references: { acquire: () => held },
       ownership: { begin: (of: string) => (effect('begin')(of), 700), end: effect('end'), forget: effect('forget') },
       instanceWaits: {
         ...waits,

@@ -11,8 +11,8 @@ import {
 } from '@csi-sidecars/runtime';
 import { toDriverClass } from '@csi-sidecars/volume';
 import { deprecationWarnings } from '../parameters/class-parameters.ts';
-import type { SaveOutcome } from '../saving/outcome.ts';
-import { saveVolume } from '../saving/save-volume.ts';
+import type { SaveOutcome } from '../volume-store/outcome.ts';
+import { saveVolume } from '../volume-store/save-volume.ts';
 import { readSecret as readValues, type SecretValues } from '../secret-values.ts';
 import { isElsewhere, isOurs as isOurVolume } from '../volume/volume.ts';
 import { chosenNodeOf, isRecordOf, uidOf } from './claim.ts';
@@ -37,7 +37,7 @@ import {
 } from './update-claim.ts';
 
 export { lookAgain } from './observe.ts';
-export { protectSource, readBacking, readSource } from './source-reads.ts';
+export { protectSource, readBacking, readSource } from '../source/source-reads.ts';
 export { checkSpace, cleanUp, createVolume, type Call } from './volume-calls.ts';
 
 export function announce(

@@ -16,7 +16,7 @@ import {
   volumeFinalizer,
 } from '../names.ts';
 import { type SourceKey, type SourceRef, referencedBy, sourceKey } from '../source/source.ts';
-import { isPending } from '../source-protection/need.ts';
+import { isPending } from '../source/protection/need.ts';
 import { isOurs as isOurVolume } from '../volume/volume.ts';
 import { decide } from './decide.ts';
 import type {

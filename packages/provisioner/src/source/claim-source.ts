@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Whether a claim can be cloned from another one: rows D1 to D10 of the provisioner's page. Pure. */
+/** Whether a claim can be cloned from another one: rows D1 to D10 of the page on sources. Pure. */
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import { toCsiVolume } from '@csi-sidecars/volume';
 import { cloningProtection } from '../names.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Whether a claim can be restored from a snapshot: rows R1 to R11 of the provisioner's page. Pure. */
+/** Whether a claim can be restored from a snapshot: rows R1 to R11 of the page on sources. Pure. */
 import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import { isBoundTo, type VolumeSnapshot, type VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { snapshotSourceProtection } from '../names.ts';

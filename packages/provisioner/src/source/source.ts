@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The object that a claim takes its data from: a VolumeSnapshot or another claim. Not here: whether it may be used. */
+/**
+ * The object that a claim takes its data from: a VolumeSnapshot or another claim. This room is about such objects: which one a claim names,
+ * whether it may be used, how it is read and protected, and in `protection/` when it loses our finalizer. Not here: the call that copies it (`claim/`).
+ */
 import type { PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { volumeSnapshots } from '@csi-sidecars/volume';
 

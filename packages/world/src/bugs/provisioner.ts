@@ -9,7 +9,7 @@ export const provisioner: readonly Bug[] = [
     effect: 'A claim whose PersistentVolume is deleted between its phase and the claim stays Pending without an event.',
     edits: [
       {
-        file: 'packages/provisioner/src/saving/outcome.ts',
+        file: 'packages/provisioner/src/volume-store/outcome.ts',
         find: 'return isWaiting && record.metadata?.deletionTimestamp !== undefined;',
         replace:
           "return isWaiting && record.metadata?.deletionTimestamp !== undefined && record.status?.phase !== 'Bound';",
@@ -75,7 +75,7 @@ export const provisioner: readonly Bug[] = [
     effect: 'A PersistentVolume that is being deleted counts as the record of a live claim, which then waits for ever.',
     edits: [
       {
-        file: 'packages/provisioner/src/saving/outcome.ts',
+        file: 'packages/provisioner/src/volume-store/outcome.ts',
         find: '  return isWaiting && record.metadata?.deletionTimestamp !== undefined;',
         replace: '  return isWaiting && record.metadata === undefined;',
       },
@@ -142,19 +142,19 @@ export const provisioner: readonly Bug[] = [
       'The finalizer on the source of a restore stays, and the snapshot with it, unless the restore succeeds in one process.',
     edits: [
       {
-        file: 'packages/provisioner/src/source-protection/loop.ts',
+        file: 'packages/provisioner/src/source/protection/loop.ts',
         find: '  return isInInitialList || isResync(change) || (',
         replace: '  return (isInInitialList || isResync(change)) && isInInitialList !== isInInitialList || false && (',
       },
       {
-        file: 'packages/provisioner/src/source-protection/loop.ts',
+        file: 'packages/provisioner/src/source/protection/loop.ts',
         find: '        if (previous === undefined) return undefined;\n        const key',
         replace: '        if (previous === undefined || previous !== undefined) return undefined;\n        const key',
       },
       {
-        file: 'packages/provisioner/src/source/holds.ts',
-        find: '    end: (claim, last) => {\n',
-        replace: "    end: (claim, last) => {\n      if (last === 'failed') return;\n",
+        file: 'packages/provisioner/src/source/references.ts',
+        find: '    release: (claim, last) => {\n',
+        replace: "    release: (claim, last) => {\n      if (last === 'failed') return;\n",
       },
     ],
   },
@@ -195,7 +195,7 @@ export const provisioner: readonly Bug[] = [
     effect: 'A deleted claim that was cloned stays until the resync.',
     edits: [
       {
-        file: 'packages/provisioner/src/source-protection/loop.ts',
+        file: 'packages/provisioner/src/source/protection/loop.ts',
         find: "[dyingNow(change), ended && keyOfSource(ended, 'claim')]",
         replace: "[dyingNow(change), ended && false ? keyOfSource(ended, 'claim') : undefined]",
       },
@@ -226,7 +226,7 @@ export const provisioner: readonly Bug[] = [
       'A process that starts while the API server is away never releases the snapshots that an earlier one protected.',
     edits: [
       {
-        file: 'packages/provisioner/src/source-protection/sweeps-snapshots.ts',
+        file: 'packages/provisioner/src/source/protection/sweeps-snapshots.ts',
         find: "if (served === 'absent') {",
         replace: "if (served !== 'served') {",
       },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Live reads of a claim's source, and the finalizer that protects it. Not here: whether the source may be used (`source/`). */
+/** Live reads of a claim's source, and the finalizer that protects it. */
 import {
   finalizersWith,
   isForbidden,
@@ -12,18 +12,18 @@ import {
 } from '@csi-sidecars/runtime';
 import { volumeSnapshots, volumeSnapshotContents } from '@csi-sidecars/volume';
 import { cloningProtection, snapshotSourceProtection } from '../names.ts';
-import type { Read, SourceRead } from '../source/source-answer.ts';
-import type { SourceRef } from '../source/source.ts';
-import type { ClaimRun } from './state.ts';
+import type { Read, SourceRead } from './source-answer.ts';
+import type { SourceRef } from './source.ts';
+import type { ClaimRun } from '../claim/state.ts';
 
 type Reading = Pick<ClaimRun, 'client' | 'signal'>;
 
 /** The claim holds its source from here on: the loop that removes protection leaves it. */
 export async function readSource(
-  { client, signal, key, context: { holds } }: Pick<ClaimRun, 'client' | 'signal' | 'key' | 'context'>,
+  { client, signal, key, context: { references } }: Pick<ClaimRun, 'client' | 'signal' | 'key' | 'context'>,
   { kind, namespace, name }: SourceRef,
 ): Promise<SourceRead> {
-  await holds.take(key, { kind, namespace, name });
+  await references.acquire(key, { kind, namespace, name });
   const ref = { namespace, name };
   return kind === 'snapshot'
     ? { kind, snapshot: await read({ client, signal }, volumeSnapshots, ref), content: 'unread' }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The save loop: PersistentVolumes of volumes that exist and whose first save failed. Tried until the API server gives a
+ * The save loop, upstream's VolumeStore: PersistentVolumes of volumes that exist and whose first save failed. Tried until the API server gives a
  * final answer; a volume is never deleted because it could not be recorded. A PersistentVolume that cannot be saved as it is goes back to the
  * claim loop, which calls the driver again and wakes this loop when a first save fails. Rows S1 to S10 of the provisioner's page.
  *

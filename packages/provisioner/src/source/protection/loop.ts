@@ -15,9 +15,9 @@ import {
   type PersistentVolumeClaim,
 } from '@csi-sidecars/runtime';
 import type { VolumeSnapshot } from '@csi-sidecars/volume';
-import { chosenNodeOf, isOurs } from '../claim/claim.ts';
-import { referencedBy, sourceKey, type SourceRef } from '../source/source.ts';
-import type { Watched } from '../watched.ts';
+import { chosenNodeOf, isOurs } from '../../claim/claim.ts';
+import { referencedBy, sourceKey, type SourceRef } from '../source.ts';
+import type { Watched } from '../../watched.ts';
 import { type Conclusion, isDeleted, letGo } from './flow.ts';
 import type { Observed } from './steps.ts';
 import * as messages from './messages.ts';
@@ -117,7 +117,7 @@ interface CommonOptions {
 
 function common(kind: SourceKind, deps: SourceDeps, options: CommonOptions): Common {
   const { watched, released, foreign, conflicts } = options;
-  const { driverName, settings, holds } = deps;
+  const { driverName, settings, references } = deps;
   const { claims, volumes, snapshots } = watched;
 
   const observe = (caches: Caches<SourceLoop>, key: ObjectKey): Observed | undefined => {
@@ -131,8 +131,8 @@ function common(kind: SourceKind, deps: SourceDeps, options: CommonOptions): Com
     return {
       source,
       cached,
-      holders: holds.holders(source),
-      need: needOf(needing, { driverName, settings, holds, volumes: caches.volumes, origin }),
+      references: references.count(source),
+      need: needOf(needing, { driverName, settings, references, volumes: caches.volumes, origin }),
       origin,
       // One that is being deleted is read again: its content, which names the driver, goes before it.
       isForeign: cached !== undefined && !isDeleted(cached) && foreign.get(key) === cached.metadata?.uid,

@@ -2,9 +2,9 @@
 /** Each step of the source loops alone: its request, what may end it, and what it returns. */
 import { ApiError } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
-import { driverName, someSettings } from '../../testing/builders.ts';
-import { aContent, aRestore, aSnapshot, boundFinalizer } from '../../testing/source-builders.ts';
-import { sourceKey, type SourceRef } from '../source/source.ts';
+import { driverName, someSettings } from '../../../testing/builders.ts';
+import { aContent, aRestore, aSnapshot, boundFinalizer } from '../../../testing/source-builders.ts';
+import { sourceKey, type SourceRef } from '../source.ts';
 import * as step from './steps.ts';
 
 const { signal } = new AbortController();
@@ -14,7 +14,11 @@ const [notFound, forbidden, internal] = [refusal(404, 'NotFound'), refusal(403, 
 const notWaited = (_source: SourceRef, work: () => Promise<void>): Promise<'done'> => work().then(() => 'done');
 
 /** Performs the step while all requests get this answer. `whileFree`: how a removal is kept apart from claims that begin to use the source. */
-async function alone(by: (run: step.SourceRun) => Promise<unknown>, answer: unknown, whileFree: unknown = notWaited) {
+async function alone(
+  by: (run: step.SourceRun) => Promise<unknown>,
+  answer: unknown,
+  whileUnreferenced: unknown = notWaited,
+) {
   const requests: unknown[] = [];
   const cached: unknown[] = [];
   let answered = 0;
@@ -40,7 +44,7 @@ async function alone(by: (run: step.SourceRun) => Promise<unknown>, answer: unkn
     context: {
       driverName,
       settings: someSettings(),
-      holds: { stanceOf: () => 'unknown', whileFree },
+      references: { stateOf: () => 'unknown', whileUnreferenced },
       liveClaims: { read: reply('list') },
     },
   } as unknown as step.SourceRun;

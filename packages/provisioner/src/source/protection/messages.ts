@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Texts of log lines about sources, in upstream's words where upstream has them. */
-import type { SourceRef } from '../source/source.ts';
+import type { SourceRef } from '../source.ts';
 import type { Need } from './need.ts';
 import { finalizerOf } from './source-kinds.ts';
 

@@ -3,13 +3,20 @@
 import { createWakeUps, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aDriver, aNodeDeployment, driverName, someSettings } from '../../testing/builders.ts';
-import { aClone, aContent, aDyingClaim, aRestore, aSnapshot, boundFinalizer } from '../../testing/source-builders.ts';
-import { someSources, type Sources, uid } from '../../testing/sources-fixture.ts';
-import { cloningProtection, snapshotSourceProtection } from '../names.ts';
-import { createSourceHolds } from '../source/holds.ts';
-import type { SourceKey, SourceRef } from '../source/source.ts';
-import { watchedBy } from '../watched.ts';
+import { aClaim, aDriver, aNodeDeployment, driverName, someSettings } from '../../../testing/builders.ts';
+import {
+  aClone,
+  aContent,
+  aDyingClaim,
+  aRestore,
+  aSnapshot,
+  boundFinalizer,
+} from '../../../testing/source-builders.ts';
+import { someSources, type Sources, uid } from '../../../testing/sources-fixture.ts';
+import { cloningProtection, snapshotSourceProtection } from '../../names.ts';
+import { createSourceReferences } from '../references.ts';
+import type { SourceKey, SourceRef } from '../source.ts';
+import { watchedBy } from '../../watched.ts';
 import { createLiveClaims } from './live-claims.ts';
 import { sourceLoops } from './loop.ts';
 
@@ -28,8 +35,8 @@ describe('which loops run', () => {
     const driver = aDriver(controller);
     const settings = someSettings({ cloningProtectionThreads: threads });
     const sources = createWakeUps<SourceKey>();
-    const holds = createSourceHolds(sources);
-    const deps = { driverName, settings, holds, sources, liveClaims: createLiveClaims() };
+    const references = createSourceReferences(sources);
+    const deps = { driverName, settings, references, sources, liveClaims: createLiveClaims() };
     return sourceLoops(driver, watchedBy(driver, { topology: 'off', settings }), deps).length;
   };
 
@@ -170,8 +177,8 @@ describe('a snapshot of another driver', () => {
   it('[provisioner#230] given it was read once and a claim of this process has let it go, when it is gone and a claim of another driver that named it ends, then it is asked for no more', async () => {
     const theirs = aRestore({ annotations: { 'volume.kubernetes.io/storage-provisioner': 'other' } });
     const s = await someSources({ seed: [aSnapshot(), foreign] });
-    await s.holds.take(uid('refused'), daily);
-    s.holds.end(uid('refused'), 'other');
+    await s.references.acquire(uid('refused'), daily);
+    s.references.release(uid('refused'), 'other');
     await s.settle();
     s.server.seed(theirs);
     await s.settle();
@@ -207,9 +214,9 @@ describe('a node deployment', () => {
 
   it('given a snapshot that this instance held, when the claim ends, then the live claims are listed, because other instances may use it', async () => {
     const s = await someSources({ ...instance, seed: [aSnapshot(), aContent(), aRestore()] });
-    await s.holds.take(uid('restored'), daily);
+    await s.references.acquire(uid('restored'), daily);
     await s.bind('restored');
-    s.holds.end(uid('restored'), 'other');
+    s.references.release(uid('restored'), 'other');
     await s.settle();
     expect(s.requestLines()).toEqual([
       'get volumesnapshots daily',
@@ -333,8 +340,8 @@ it.each([
     const queues = ['snapshotsources', 'clonesources'];
     const adds = () => queues.map((name) => s.metrics.value('workqueue_adds_total', { name }) ?? 0);
     const before = adds();
-    await s.holds.take(uid('restored'), source);
-    s.holds.end(uid('restored'), 'other');
+    await s.references.acquire(uid('restored'), source);
+    s.references.release(uid('restored'), 'other');
     await s.settle();
     expect(adds().map((count, index) => count - before[index]!)).toEqual(woken);
   },
@@ -343,16 +350,16 @@ it.each([
 describe('who put the finalizer on', () => {
   it('given a claim of this process lets a source claim go, then the source waits for every pending clone as well', async () => {
     const s = await someSources({ seed: [aDyingClaim(), aClone(unasked)] });
-    await s.holds.take(uid('clone'), original);
-    s.holds.end(uid('clone'), 'other');
+    await s.references.acquire(uid('clone'), original);
+    s.references.release(uid('clone'), 'other');
     await s.settle();
     expect([s.claim()?.metadata?.finalizers, errors(s)]).toEqual([[cloningProtection], []]);
   });
 
   it('given a claim of this process lets a snapshot go that has no finalizer, when one is found later, then it waits for every pending claim', async () => {
     const s = await someSources({ seed: [aSnapshot({ finalizers: others }), aContent(), aRestore(unasked)] });
-    await s.holds.take(uid('restored'), daily);
-    s.holds.end(uid('restored'), 'other');
+    await s.references.acquire(uid('restored'), daily);
+    s.references.release(uid('restored'), 'other');
     await s.settle();
     s.server.objects.change(volumeSnapshots, { namespace: 'team', name: 'daily' }, (snapshot) => ({
       ...snapshot,
@@ -364,10 +371,10 @@ describe('who put the finalizer on', () => {
 
   it('given a claim that appears while a snapshot is read, then the finalizer stays', async () => {
     const s = await someSources({ seed: [aSnapshot(), aContent(), aRestore()] });
-    await s.holds.take(uid('restored'), daily);
+    await s.references.acquire(uid('restored'), daily);
     s.fault('get volumesnapshots', { kind: 'delay', ms: 1_000 }, 1);
     await s.remove('restored');
-    s.holds.end(uid('restored'), 'other');
+    s.references.release(uid('restored'), 'other');
     await s.settle();
     s.server.seed(aRestore({ name: 'next' }));
     await s.clock.advance(2_000);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type PersistentVolume, toObjectKey } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
-import { aVolume, driverName, someSettings } from '../../testing/builders.ts';
-import { aRestore, type UserFacts } from '../../testing/source-builders.ts';
-import { annotations } from '../names.ts';
+import { aVolume, driverName, someSettings } from '../../../testing/builders.ts';
+import { aRestore, type UserFacts } from '../../../testing/source-builders.ts';
+import { annotations } from '../../names.ts';
 import { type Need, needOf, type NeedContext } from './need.ts';
 
 interface Line {
   readonly id: string;
   readonly given: UserFacts;
-  readonly stance?: 'holds' | 'failed';
+  readonly state?: 'inUse' | 'failed';
   /** Name of a PersistentVolume for this claim. */
   readonly recorded?: string;
   readonly owner?: string;
@@ -31,17 +31,17 @@ const lines: readonly Line[] = [
   { id: 'bound', given: { phase: 'Bound' }, then: 'none' },
   { id: 'lost', given: { phase: 'Lost' }, then: 'none' },
   { id: 'being deleted, pending', given: { deleting: 'yes' }, then: 'always' },
-  { id: 'pending, its last call failed for good', given: {}, stance: 'failed', then: 'unlessDeleted' },
-  { id: 'pending, under way', given: {}, stance: 'holds', then: 'always' },
+  { id: 'pending, its last call failed for good', given: {}, state: 'failed', then: 'unlessDeleted' },
+  { id: 'pending, under way', given: {}, state: 'inUse', then: 'always' },
   { id: 'recorded, not bound yet', given: {}, recorded: 'pvc-uid-restored', then: 'none' },
-  { id: 'recorded, but a call is open', given: {}, stance: 'holds', recorded: 'pvc-uid-restored', then: 'always' },
+  { id: 'recorded, but a call is open', given: {}, state: 'inUse', recorded: 'pvc-uid-restored', then: 'always' },
   { id: 'its name is taken', given: {}, recorded: 'pvc-uid-restored', owner: 'another', then: 'always' },
   { id: 'with an open outcome of an earlier process', given: { protection: 'on' }, then: 'always' },
   { id: 'bound, with an open outcome', given: { protection: 'on', phase: 'Bound' }, then: 'always' },
   {
     id: 'settled, its finalizer not yet removed',
     given: { protection: 'on' },
-    stance: 'failed',
+    state: 'failed',
     then: 'unlessDeleted',
   },
   {
@@ -52,13 +52,13 @@ const lines: readonly Line[] = [
 ];
 
 function contextOf(line: Partial<Line>): NeedContext {
-  const { stance = 'unknown' as never, recorded = '', owner = 'uid-restored', origin = 'found' } = line;
+  const { state = 'unknown' as never, recorded = '', owner = 'uid-restored', origin = 'found' } = line;
   const volume: PersistentVolume = aVolume({ spec: { claimRef: { uid: owner } } });
   return {
     driverName,
     settings: someSettings(),
     origin,
-    holds: { stanceOf: () => stance },
+    references: { stateOf: () => state },
     volumes: { get: (key) => (key === toObjectKey(undefined, recorded) ? volume : undefined) },
   };
 }
@@ -79,7 +79,7 @@ it('given the name flags changed, then a PersistentVolume under either name reco
 it('given several claims, then the strongest need counts, whatever their order', () => {
   const bound = aRestore({ phase: 'Bound' });
   const [failed, foreign] = [aRestore({ name: 'failed' }), aRestore({ name: 'foreign', ...theirs })];
-  const context = contextOf({ stance: 'failed' });
+  const context = contextOf({ state: 'failed' });
   expect(needOf([bound, failed], context)).toEqual({ kind: 'unlessDeleted', claim: 'failed' });
   expect(needOf([failed, foreign, bound], context)).toEqual({ kind: 'always', claim: 'foreign' });
   expect(needOf([foreign, failed], context)).toEqual({ kind: 'always', claim: 'foreign' });

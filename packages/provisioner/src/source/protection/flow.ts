@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * A source of volumes: our finalizer is taken off it when no claim needs it any more. One flow for VolumeSnapshots, and for claims that are
- * being deleted while clones of them are made. Rows N1 to N13 of the provisioner's page. Pure; what each step does is in `steps.ts`.
+ * being deleted while clones of them are made. Rows N1 to N13 of the page on sources. Pure; what each step does is in `steps.ts`.
  *
  * A removal is decided on the caches and on memory, then proved by live reads of the source and of the claims, then written for exactly
  * the state that was read, while no claim of this process begins to use the source.
  *
- * Not here: putting the finalizers on (`claim/`), which claims hold a source (`source/holds.ts`).
+ * Not here: putting the finalizers on (`source-reads.ts`), which claims hold a source (`references.ts`).
  */
 import {
   type Conclusion as AnyConclusion,
@@ -24,7 +24,7 @@ import {
   retry,
 } from '@csi-sidecars/runtime';
 import type { VolumeSnapshot } from '@csi-sidecars/volume';
-import type { SourceRef } from '../source/source.ts';
+import type { SourceRef } from '../source.ts';
 import * as messages from './messages.ts';
 import type { Need } from './need.ts';
 import { finalizerOf } from './source-kinds.ts';
@@ -66,8 +66,8 @@ export function* letGo(seen: step.Observed): Flow<Conclusion> {
   return release === 'held' ? needed('N1', source, now.need) : conclude('N9', done);
 }
 
-function isInUse({ holders, need }: step.Observed): boolean {
-  return holders > 0 || need.kind === 'always';
+function isInUse({ references, need }: step.Observed): boolean {
+  return references > 0 || need.kind === 'always';
 }
 
 function isSpared(need: Need, object: KubeObject): boolean {

@@ -2,8 +2,8 @@
 import type { ApiClient, ListQuery, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { settle } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
-import { aClaim } from '../../testing/builders.ts';
-import { aClone, aRestore } from '../../testing/source-builders.ts';
+import { aClaim } from '../../../testing/builders.ts';
+import { aClone, aRestore } from '../../../testing/source-builders.ts';
 import { createLiveClaims } from './live-claims.ts';
 
 interface Lists {

@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { aClaim } from '../../testing/builders.ts';
 import { aDyingClaim, aSnapshot } from '../../testing/source-builders.ts';
 import { cloningProtection, snapshotSourceProtection } from '../names.ts';
-import type { SourceRead } from '../source/source-answer.ts';
-import { uidOf } from './claim.ts';
+import type { SourceRead } from './source-answer.ts';
+import { uidOf } from '../claim/claim.ts';
 import { protectSource, readBacking, readSource } from './source-reads.ts';
 
 type Answer = KubeObject | ApiError;
@@ -37,7 +37,7 @@ function aRun(answers: readonly Answer[] = []) {
     logger,
     key,
     signal,
-    context: { holds: { take: async (...taken: unknown[]) => void held.push(taken) } },
+    context: { references: { acquire: async (...taken: unknown[]) => void held.push(taken) } },
   } as never;
   return { run, requests, held, logger };
 }

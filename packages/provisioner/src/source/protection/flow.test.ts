@@ -3,7 +3,7 @@
 import { ApiError } from '@csi-sidecars/runtime';
 import { type Answers, walkFlow } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
-import { aDyingClaim, aSnapshot } from '../../testing/source-builders.ts';
+import { aDyingClaim, aSnapshot } from '../../../testing/source-builders.ts';
 import { type Conclusion, letGo } from './flow.ts';
 import type { Observed } from './steps.ts';
 import type { Need } from './need.ts';
@@ -49,10 +49,10 @@ const cloning = "postpone: PVC 'restored' is in 'Pending' state, cloning in prog
 const [read, proven] = ['N2 readSource', 'N2 readSource, N6 isOfOurDriver, N7 needNow'];
 
 const rows: readonly Row[] = [
-  { given: 'a claim of this process holds it', seen: { holders: 1 }, steps: '', ends: 'N1 done' },
+  { given: 'a claim of this process holds it', seen: { references: 1 }, steps: '', ends: 'N1 done' },
   { given: 'a claim needs it', seen: { need: always }, steps: '', ends: 'N1 done' },
   { given: 'a claim needs it since it was read', now: { need: always }, steps: read, ends: 'N1 done' },
-  { given: 'a claim holds it since it was read', now: { holders: 1 }, steps: read, ends: 'N1 done' },
+  { given: 'a claim holds it since it was read', now: { references: 1 }, steps: read, ends: 'N1 done' },
   { given: 'only a failed claim needs it since it was read', now: { need: weak }, steps: read, ends: 'N5 done' },
   {
     given: 'a claim took it before the removal',
@@ -63,7 +63,7 @@ const rows: readonly Row[] = [
   { given: 'a clone is pending', seen: { ...clone, need: always }, steps: '', ends: `N1 ${cloning}` },
   {
     given: 'a clone is under way',
-    seen: { ...clone, holders: 1 },
+    seen: { ...clone, references: 1 },
     steps: '',
     ends: 'N1 postpone: a volume is being made from claim team/original',
   },
@@ -211,7 +211,7 @@ const rows: readonly Row[] = [
 it.each(rows)('given $given, then its steps are "$steps", and it ends as $ends', async (line) => {
   const observed: Observed = {
     source: { kind: 'snapshot', namespace: 'team', name: 'daily' },
-    holders: 0,
+    references: 0,
     need: none,
     cached: undefined,
     origin: 'ours',

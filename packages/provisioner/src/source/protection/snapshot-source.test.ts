@@ -2,11 +2,11 @@
 /** The snapshot source loop against an API server: what removes the finalizer, what keeps it, which requests that takes. */
 import { volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aClass, aVolume } from '../../testing/builders.ts';
-import { aContent, aRestore, aSnapshot, boundFinalizer, type UserFacts } from '../../testing/source-builders.ts';
-import { someSources, uid } from '../../testing/sources-fixture.ts';
-import { annotations, snapshotSourceProtection } from '../names.ts';
-import type { SourceRef } from '../source/source.ts';
+import { aClass, aVolume } from '../../../testing/builders.ts';
+import { aContent, aRestore, aSnapshot, boundFinalizer, type UserFacts } from '../../../testing/source-builders.ts';
+import { someSources, uid } from '../../../testing/sources-fixture.ts';
+import { annotations, snapshotSourceProtection } from '../../names.ts';
+import type { SourceRef } from '../source.ts';
 
 const daily: SourceRef = { kind: 'snapshot', namespace: 'team', name: 'daily' };
 const both = [boundFinalizer, snapshotSourceProtection];
@@ -17,7 +17,7 @@ const sweepMs = 300_000;
 const seeded = (...claims: readonly ReturnType<typeof aRestore>[]) => [aSnapshot(), aContent(), ...claims];
 
 describe('what an earlier program left', () => {
-  it('[provisioner#210] given only bound claims or none, when it starts, then the finalizer goes and those of others stay', async () => {
+  it('[provisioner-sources#210] given only bound claims or none, when it starts, then the finalizer goes and those of others stay', async () => {
     for (const claims of [[], [aRestore({ phase: 'Bound' })]]) {
       const s = await someSources({ seed: seeded(...claims) });
       expect([s.finalizers(), s.writes()]).toEqual([others, [removal]]);
@@ -46,7 +46,7 @@ describe('what an earlier program left', () => {
     ['being deleted, with its outcome open', { deleting: 'yes', protection: 'on' }],
     ['bound, with its outcome open', { phase: 'Bound', protection: 'on' }],
   ] as [string, UserFacts][])(
-    '[provisioner#211] given a claim that restores it, %s, when swept, then the finalizer stays and nothing is asked',
+    '[provisioner-sources#211] given a claim that restores it, %s, when swept, then the finalizer stays and nothing is asked',
     async (_what, facts) => {
       const s = await someSources({ seed: seeded(aRestore({ phase: 'Bound', name: 'first' }), aRestore(facts)) });
       await s.clock.advance(2 * sweepMs);
@@ -54,7 +54,7 @@ describe('what an earlier program left', () => {
     },
   );
 
-  it('[provisioner#212] given a claim of a kind VolumeSnapshot of another group, when swept, then it does not keep the finalizer', async () => {
+  it('[provisioner-sources#212] given a claim of a kind VolumeSnapshot of another group, when swept, then it does not keep the finalizer', async () => {
     const s = await someSources({ seed: seeded(aRestore({ source: { apiGroup: 'example.com' } })) });
     expect(s.finalizers()).toEqual(others);
   });
@@ -64,7 +64,7 @@ describe('what an earlier program left', () => {
     expect(s.finalizers()).toEqual(others);
   });
 
-  it('[provisioner#208] given a snapshot without our finalizer, when swept, then nothing is read or written', async () => {
+  it('[provisioner-sources#208] given a snapshot without our finalizer, when swept, then nothing is read or written', async () => {
     const s = await someSources({ seed: [aSnapshot({ finalizers: others })] });
     await s.clock.advance(sweepMs);
     expect(s.requestLines()).toEqual([]);
@@ -141,11 +141,11 @@ describe('kubernetes-csi/external-provisioner#1507: a finalizer that stays', () 
 describe('claims of this process', () => {
   it('given a restore, when its PersistentVolume is recorded, then the finalizer goes before the claim is bound', async () => {
     const s = await someSources({ seed: [aClass(), ...seeded(aRestore())], sweep: 'off' });
-    await s.holds.take(uid('restored'), daily);
+    await s.references.acquire(uid('restored'), daily);
     s.server.seed(aVolume({ name: 'pvc-uid-restored', spec: { claimRef: { uid: 'uid-restored' } } }));
     await s.settle();
     expect(s.finalizers()).toEqual(both);
-    s.holds.end(uid('restored'), 'other');
+    s.references.release(uid('restored'), 'other');
     await s.settle();
     expect([s.finalizers(), s.writes()]).toEqual([others, [removal]]);
     expect(s.logger.messages()).toContain(`Removed finalizer ${snapshotSourceProtection} from snapshot team/daily`);
@@ -153,30 +153,30 @@ describe('claims of this process', () => {
     expect(s.requestLines()).toEqual(['get volumesnapshots daily', 'update volumesnapshots daily']);
   });
 
-  it('[provisioner#134] given two claims restore one snapshot, when the first is done, then the finalizer stays until the second is', async () => {
+  it('[provisioner-sources#134] given two claims restore one snapshot, when the first is done, then the finalizer stays until the second is', async () => {
     const claims = [aRestore({ name: 'a' }), aRestore({ name: 'b' })];
     const s = await someSources({ seed: seeded(...claims) });
-    await s.holds.take(uid('a'), daily);
-    await s.holds.take(uid('b'), daily);
-    s.holds.end(uid('a'), 'other');
+    await s.references.acquire(uid('a'), daily);
+    await s.references.acquire(uid('b'), daily);
+    s.references.release(uid('a'), 'other');
     await s.bind('a');
     expect(s.finalizers()).toEqual(both);
     // The second claim is deleted while its call is open: memory alone keeps the finalizer.
     await s.remove('b');
     await s.clock.advance(2 * sweepMs);
     expect(s.finalizers()).toEqual(both);
-    s.holds.end(uid('b'), 'other');
+    s.references.release(uid('b'), 'other');
     await s.settle();
     expect([s.finalizers(), s.writes()]).toEqual([others, [removal]]);
   });
 
-  it('[provisioner#159] given a claim of another namespace, when it is done, then the finalizer goes without a sweep', async () => {
+  it('[provisioner-sources#159] given a claim of another namespace, when it is done, then the finalizer goes without a sweep', async () => {
     const foreign = aRestore({ namespace: 'apps', ref: { namespace: 'team' } });
     const features = { crossNamespaceVolumeDataSource: true } as never;
     const s = await someSources({ seed: seeded(foreign), sweep: 'off', settings: { features } });
-    await s.holds.take(uid('restored'), daily);
+    await s.references.acquire(uid('restored'), daily);
     await s.bind('restored', 'apps');
-    s.holds.end(uid('restored'), 'other');
+    s.references.release(uid('restored'), 'other');
     await s.settle();
     expect([s.finalizers(), s.requestLines()]).toEqual([
       others,
@@ -194,20 +194,20 @@ describe('claims of this process', () => {
     const s = await someSources({
       seed: [aSnapshot({ finalizers: [snapshotSourceProtection] }), aContent(), aRestore()],
     });
-    await s.holds.take(uid('restored'), daily);
+    await s.references.acquire(uid('restored'), daily);
     await s.remove('restored');
     s.server.objects.delete(volumeSnapshots, { namespace: 'team', name: 'daily' });
     await s.clock.advance(3 * sweepMs);
     expect([s.snapshot()?.metadata?.finalizers, s.writes()]).toEqual([[snapshotSourceProtection], []]);
-    s.holds.end(uid('restored'), 'other');
+    s.references.release(uid('restored'), 'other');
     await s.settle();
     expect(s.snapshot()).toBeUndefined();
   });
 
-  it('[provisioner#133] given a claim that fails for good, when its snapshot is deleted, then the snapshot goes; without a deletion it stays protected', async () => {
+  it('[provisioner-sources#133] given a claim that fails for good, when its snapshot is deleted, then the snapshot goes; without a deletion it stays protected', async () => {
     const s = await someSources({ seed: seeded(aRestore()) });
-    await s.holds.take(uid('restored'), daily);
-    s.holds.end(uid('restored'), 'failed');
+    await s.references.acquire(uid('restored'), daily);
+    s.references.release(uid('restored'), 'failed');
     await s.clock.advance(2 * sweepMs);
     expect([s.finalizers(), s.requestLines()]).toEqual([both, []]);
     s.server.objects.delete(volumeSnapshots, { namespace: 'team', name: 'daily' });
@@ -219,9 +219,9 @@ describe('claims of this process', () => {
     for (const beside of ['foreign', 'open'] as const) {
       const other = aRestore({ name: 'other', ...(beside === 'foreign' ? theirs : {}) });
       const s = await someSources({ seed: seeded(aRestore(), other) });
-      await s.holds.take(uid('restored'), daily);
-      if (beside === 'open') await s.holds.take(uid('other'), daily);
-      s.holds.end(uid('restored'), 'failed');
+      await s.references.acquire(uid('restored'), daily);
+      if (beside === 'open') await s.references.acquire(uid('other'), daily);
+      s.references.release(uid('restored'), 'failed');
       s.server.objects.delete(volumeSnapshots, { namespace: 'team', name: 'daily' });
       await s.clock.advance(2 * sweepMs);
       expect([beside, s.finalizers()]).toEqual([beside, both]);
@@ -231,10 +231,10 @@ describe('claims of this process', () => {
   it('given no sweep and a claim that fails for good, when the snapshot was deleted, then the end of the next attempt lets it go', async () => {
     const s = await someSources({ seed: seeded(aRestore()), sweep: 'off' });
     s.server.objects.delete(volumeSnapshots, { namespace: 'team', name: 'daily' });
-    await s.holds.take(uid('restored'), daily);
+    await s.references.acquire(uid('restored'), daily);
     await s.settle();
     expect(s.finalizers()).toEqual(both);
-    s.holds.end(uid('restored'), 'failed');
+    s.references.release(uid('restored'), 'failed');
     await s.settle();
     expect(s.finalizers()).toEqual(others);
   });
@@ -243,8 +243,8 @@ describe('claims of this process', () => {
 it('given a claim that names no possible object, when it lets go and is deleted, then no request follows and no run fails', async () => {
   for (const name of ['a/b', '/', 'a/b/c']) {
     const s = await someSources({ seed: [aRestore({ source: { name } })] });
-    await s.holds.take(uid('restored'), { ...daily, name });
-    s.holds.end(uid('restored'), 'other');
+    await s.references.acquire(uid('restored'), { ...daily, name });
+    s.references.release(uid('restored'), 'other');
     await s.remove('restored');
     await s.clock.advance(60_000);
     expect([name, s.requestLines(), s.logger.messages().filter((line) => line.includes('Retrying'))]).toEqual([
@@ -258,9 +258,9 @@ it('given a claim that names no possible object, when it lets go and is deleted,
 describe('beside a restore', () => {
   const done = async (beside: UserFacts): Promise<Awaited<ReturnType<typeof someSources>>> => {
     const s = await someSources({ seed: seeded(aRestore(), aRestore({ name: 'other', ...beside })), sweep: 'off' });
-    await s.holds.take(uid('restored'), daily);
+    await s.references.acquire(uid('restored'), daily);
     await s.bind('restored');
-    s.holds.end(uid('restored'), 'other');
+    s.references.release(uid('restored'), 'other');
     await s.settle();
     return s;
   };
@@ -277,7 +277,7 @@ describe('beside a restore', () => {
     expect([s.finalizers(), s.writes()]).toEqual([others, [removal]]);
   });
 
-  it('[provisioner#211] given such a claim and a finalizer that an earlier program left, when swept, then the finalizer stays', async () => {
+  it('[provisioner-sources#211] given such a claim and a finalizer that an earlier program left, when swept, then the finalizer stays', async () => {
     const s = await someSources({ seed: seeded(aRestore({ annotations: {} })) });
     await s.clock.advance(2 * sweepMs);
     expect([s.finalizers(), s.requestLines()]).toEqual([both, []]);
@@ -287,8 +287,8 @@ describe('beside a restore', () => {
 describe('races', () => {
   it('given the cache lacks the PersistentVolume when the call ends, then the binding of the claim lets the finalizer go', async () => {
     const s = await someSources({ seed: seeded(aRestore()), sweep: 'off' });
-    await s.holds.take(uid('restored'), daily);
-    s.holds.end(uid('restored'), 'other');
+    await s.references.acquire(uid('restored'), daily);
+    s.references.release(uid('restored'), 'other');
     await s.settle();
     expect(s.finalizers()).toEqual(both);
     s.server.seed(aVolume({ name: 'pvc-uid-restored', spec: { claimRef: { uid: 'uid-restored' } } }));
@@ -326,7 +326,7 @@ describe('races', () => {
     const s = await someSources({ seed: seeded(aRestore()) });
     s.fault('list persistentvolumeclaims', { kind: 'delay', ms: 1_000 });
     await s.remove('restored');
-    await s.holds.take(uid('next'), daily);
+    await s.references.acquire(uid('next'), daily);
     await s.clock.advance(2_000);
     expect([s.finalizers(), s.writes()]).toEqual([both, []]);
   });
@@ -336,7 +336,7 @@ describe('races', () => {
     s.fault('update volumesnapshots', { kind: 'delay', ms: 1_000 });
     await s.remove('restored');
     let seen: readonly string[] | undefined;
-    const taken = s.holds.take(uid('next'), daily).then(() => (seen = s.finalizers()));
+    const taken = s.references.acquire(uid('next'), daily).then(() => (seen = s.finalizers()));
     await s.settle();
     expect(seen).toBeUndefined();
     await s.clock.advance(1_000);
@@ -404,12 +404,12 @@ describe('missing kinds and permissions', () => {
 it('given hundreds of claims restore one snapshot, when they end one by one, then the finalizer is removed once, by the last', async () => {
   const names = Array.from({ length: 300 }, (_, index) => `r${index}`);
   const s = await someSources({ seed: seeded(...names.map((name) => aRestore({ name }))) });
-  for (const name of names) await s.holds.take(uid(name), daily);
+  for (const name of names) await s.references.acquire(uid(name), daily);
   for (const name of names) {
     s.server.seed(aVolume({ name: `pvc-uid-${name}`, spec: { claimRef: { uid: `uid-${name}` } } }));
   }
   await s.settle();
-  for (const name of names) s.holds.end(uid(name), 'other');
+  for (const name of names) s.references.release(uid(name), 'other');
   await s.settle();
   await s.settle();
   expect([s.finalizers(), s.requestLines()]).toEqual([

@@ -15,22 +15,22 @@ import {
   type WrittenCache,
 } from '@csi-sidecars/runtime';
 import { type VolumeSnapshot, volumeSnapshotContents } from '@csi-sidecars/volume';
-import { isKnownProvisioner } from '../driver.ts';
-import type { ProvisionerSettings } from '../settings.ts';
-import type { SourceHolds } from '../source/holds.ts';
-import { sourceKey, type SourceKey, type SourceRef } from '../source/source.ts';
+import { isKnownProvisioner } from '../../driver.ts';
+import type { ProvisionerSettings } from '../../settings.ts';
+import type { SourceReferences } from '../references.ts';
+import { sourceKey, type SourceKey, type SourceRef } from '../source.ts';
 
 import type { LiveClaims } from './live-claims.ts';
 import { type Need, needOf } from './need.ts';
 import { finalizerOf, resourceOf } from './source-kinds.ts';
 
 /** What the claim loop's memory says of sources. */
-export type HeldSources = Pick<SourceHolds, 'holders' | 'stanceOf' | 'whileFree'>;
+export type KnownReferences = Pick<SourceReferences, 'count' | 'stateOf' | 'whileUnreferenced'>;
 
 export interface SourceDeps {
   readonly driverName: string;
   readonly settings: ProvisionerSettings;
-  readonly holds: HeldSources;
+  readonly references: KnownReferences;
   /** Called when no claim of this process holds the source any more. */
   readonly sources: WakeUps<SourceKey>;
   readonly liveClaims: LiveClaims;
@@ -52,7 +52,7 @@ export interface SourceContext extends SourceDeps {
 export interface Observed {
   readonly source: SourceRef;
   /** How many claims of this process hold it. */
-  readonly holders: number;
+  readonly references: number;
   /** According to the caches and to memory. */
   readonly need: Need;
   /** As the cache has it. */
@@ -115,7 +115,7 @@ export function release(
   const cache: WrittenCache<KubeObject> = source.kind === 'snapshot' ? caches.snapshots : caches.claims;
   const write = (): Promise<KubeObject> =>
     client.update(resourceOf(source), without(object, source), { timeoutMs: writeTimeoutMs });
-  return context.holds.whileFree(source, async () => {
+  return context.references.whileUnreferenced(source, async () => {
     await writeObject(cache, object, write).catch(ignoreNotFound);
   });
 }

@@ -7,9 +7,9 @@ import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes }
 import { volumeSnapshots } from '@csi-sidecars/volume';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { aClaim, aClass, someSettings } from '../../testing/builders.ts';
-import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
-import { untilQuiet } from '../../testing/pv-controller.ts';
+import { aClaim, aClass, someSettings } from '../../../testing/builders.ts';
+import { aProvisioner, type Fixture, type FixtureOptions } from '../../../testing/provisioner-fixture.ts';
+import { untilQuiet } from '../../../testing/pv-controller.ts';
 import {
   consistent,
   type Mode,
@@ -17,9 +17,9 @@ import {
   storyClaims,
   storyStep,
   type StoryStep,
-} from '../../testing/random-stories.ts';
-import { copying, fromClaim, fromSnapshot, prepareSources } from '../../testing/sources.ts';
-import { cloningProtection, snapshotSourceProtection } from '../names.ts';
+} from '../../../testing/random-stories.ts';
+import { copying, fromClaim, fromSnapshot, prepareSources } from '../../../testing/sources.ts';
+import { cloningProtection, snapshotSourceProtection } from '../../names.ts';
 
 type SourceStep = StoryStep | { readonly kind: 'deleteSource' } | { readonly kind: 'watches' };
 

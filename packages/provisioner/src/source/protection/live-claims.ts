@@ -7,8 +7,8 @@
  * began before the question is no proof. Pages are small and thrown away, so a namespace of many claims costs little memory.
  */
 import { type ApiClient, type PersistentVolumeClaim, persistentVolumeClaims } from '@csi-sidecars/runtime';
-import { pagesOf } from '../pages.ts';
-import { referencedBy, sourceKey, type SourceKey } from '../source/source.ts';
+import { pagesOf } from '../../pages.ts';
+import { referencedBy, sourceKey, type SourceKey } from '../source.ts';
 import { trimClaim } from './watched.ts';
 
 /** Claims of any phase, by the source that they name. */

@@ -2,8 +2,8 @@
 /** What differs between a snapshot and a claim as a source: the resource and our finalizer. */
 import { type ObjectKey, persistentVolumeClaims, type Resource } from '@csi-sidecars/runtime';
 import { volumeSnapshots } from '@csi-sidecars/volume';
-import { cloningProtection, snapshotSourceProtection } from '../names.ts';
-import type { SourceKey, SourceRef } from '../source/source.ts';
+import { cloningProtection, snapshotSourceProtection } from '../../names.ts';
+import type { SourceKey, SourceRef } from '../source.ts';
 
 export type SourceKind = SourceRef['kind'];
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Whether a claim needs the source that it names. Pure. The rows of "Who needs a source" in the provisioner's page:
+ * Whether a claim needs the source that it names. Pure. The rows of "Who needs a source" in the page on sources:
  *
  * | the claim | needs its source |
  * |---|---|
@@ -12,10 +12,10 @@
  * | otherwise | always |
  */
 import { type Lister, type PersistentVolume, type PersistentVolumeClaim, toObjectKey } from '@csi-sidecars/runtime';
-import { isOurs, isRequested, uidOf, volumeNameFor } from '../claim/claim.ts';
-import { isProtected } from '../claim/protection.ts';
-import type { ProvisionerSettings } from '../settings.ts';
-import type { SourceHolds } from '../source/holds.ts';
+import { isOurs, isRequested, uidOf, volumeNameFor } from '../../claim/claim.ts';
+import { isProtected } from '../../claim/protection.ts';
+import type { ProvisionerSettings } from '../../settings.ts';
+import type { SourceReferences } from '../references.ts';
 
 /** `claim` is the name of a claim that needs the source. */
 export type Need =
@@ -26,7 +26,7 @@ export type Need =
 export interface NeedContext {
   readonly driverName: string;
   readonly settings: ProvisionerSettings;
-  readonly holds: Pick<SourceHolds, 'stanceOf'>;
+  readonly references: Pick<SourceReferences, 'stateOf'>;
   readonly volumes: Pick<Lister<PersistentVolume>, 'get'>;
   /** Who put the finalizer on the source. One that is found is kept for every pending claim, as by upstream's sweeper. */
   readonly origin: 'ours' | 'found';
@@ -45,15 +45,15 @@ export function needOf(claims: Iterable<PersistentVolumeClaim>, context: NeedCon
 }
 
 function needOfClaim(claim: PersistentVolumeClaim, context: NeedContext): Need['kind'] {
-  const { driverName, holds } = context;
-  const stance = holds.stanceOf(uidOf(claim));
-  if (isProtected(claim, driverName) && stance !== 'failed') return 'always';
+  const { driverName, references } = context;
+  const state = references.stateOf(uidOf(claim));
+  if (isProtected(claim, driverName) && state !== 'failed') return 'always';
   if (!isPending(claim)) return 'none';
   // It waits for its first consumer, and protects the source itself once a provisioner is asked.
   if (context.origin === 'ours' && !isRequested(claim)) return 'none';
   if (!isOurs(claim, driverName)) return 'always';
-  if (stance !== 'holds' && isRecorded(claim, context)) return 'none';
-  return stance === 'failed' ? 'unlessDeleted' : 'always';
+  if (state !== 'inUse' && isRecorded(claim, context)) return 'none';
+  return state === 'failed' ? 'unlessDeleted' : 'always';
 }
 
 /** Before the PV controller has seen a claim, it has no phase. */

@@ -2,9 +2,9 @@
 /** What the source loops need of claims and snapshots, and how little of it is kept. */
 import { definedOnly, identityOf, type InformerOptions, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { type VolumeSnapshot, volumeSnapshots } from '@csi-sidecars/volume';
-import { annotationsOf } from '../metadata.ts';
-import { annotations, cloningProtection, snapshotSourceProtection } from '../names.ts';
-import { referencedBy } from '../source/source.ts';
+import { annotationsOf } from '../../metadata.ts';
+import { annotations, cloningProtection, snapshotSourceProtection } from '../../names.ts';
+import { referencedBy } from '../source.ts';
 import { isPending } from './need.ts';
 
 /** A claim of any driver that may still need its source, or that waits for its clones before it goes. */
