@@ -1,37 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What is kept of a rendered chart: all of the smallest values, and of the others what differs from that if it is shorter. */
-import { existsSync, readFileSync } from 'node:fs';
-import { applyPatch, createTwoFilesPatch } from 'diff';
+/**
+ * The golden files of a chart: what a reviewer reads of a rendered chart. All of the smallest values, and of a few variants only the lines that
+ * differ from it, below the object that has them. The other values files have assertions instead.
+ */
+import { diffLines } from 'diff';
+import { load } from 'js-yaml';
+import { nameOf, type Manifest } from './manifest.ts';
 import { goldenPath } from './matrix.ts';
 
 export const smallest = 'minimal';
-
-type Extension = 'json' | 'yaml';
+/** Few lines of each differ. */
+export const reviewed: readonly string[] = ['hostnetwork', 'legacy-kubernetes', 'openshift', 'restricted'];
 
 export interface Golden {
   readonly path: string;
   readonly text: string;
 }
 
-export function goldenOf(
+/** `rendered`: the text of a values file by its name. */
+export async function goldenOf(
   chart: string,
-  extension: Extension,
-  rendered: { readonly name: string; readonly text: string; readonly smallest: string },
-): Golden {
-  const { name, text } = rendered;
-  const whole = { path: goldenPath(chart, `${name}.${extension}`), text };
-  if (name === smallest) return whole;
-  const difference = createTwoFilesPatch(smallest, name, rendered.smallest, text, undefined, undefined, { context: 2 });
-  return difference.length < text.length ? { path: goldenPath(chart, `${name}.diff`), text: difference } : whole;
+  name: string,
+  rendered: (name: string) => Promise<string>,
+): Promise<Golden> {
+  const text = comparable(await rendered(name));
+  return name === smallest
+    ? { path: goldenPath(chart, `${name}.yaml`), text }
+    : { path: goldenPath(chart, `${name}.diff`), text: difference(comparable(await rendered(smallest)), text) };
 }
 
-/** The whole text that a golden file stands for. */
-export function readGolden(chart: string, extension: Extension, name: string): string {
-  const [whole, difference] = [goldenPath(chart, `${name}.${extension}`), goldenPath(chart, `${name}.diff`)];
-  if (!existsSync(difference)) return readFileSync(whole, 'utf8');
-  // The test that writes one leaves the other.
-  if (existsSync(whole)) throw new Error(`there are two golden files of ${name}: remove the older one`);
-  const text = applyPatch(readGolden(chart, extension, smallest), readFileSync(difference, 'utf8'));
-  if (text === false) throw new Error(`the golden file of ${name} is not of the present one of ${smallest}`);
-  return text;
+/** Without the definitions, which are files of the chart, what changes with each release, and the name of the driver, which each values file has. */
+function comparable(rendered: string): string {
+  return documentsOf(rendered)
+    .filter((text) => !text.includes('\nkind: CustomResourceDefinition\n'))
+    .map((text) => `---\n${text.trim()}\n`)
+    .join('')
+    .replaceAll(/^\s*helm\.sh\/chart: .*\n/gm, '')
+    .replaceAll(/[a-z-]+\.csi\.example\.com/g, 'driver.csi.example.com');
+}
+
+function difference(before: string, after: string): string {
+  const [old, current] = [objectsIn(before), objectsIn(after)];
+  return [...new Set([...old.keys(), ...current.keys()])]
+    .flatMap((name) => {
+      const text = current.get(name);
+      if (text === undefined) return [`gone: ${name}\n\n`];
+      const changes = diffLines(old.get(name) ?? '', text).filter(({ added, removed }) => added || removed);
+      const lines = changes.map(({ value, added }) => value.replaceAll(/^(?=.)/gm, added ? '+' : '-'));
+      return lines.length === 0 ? [] : [`${old.has(name) ? 'changed' : 'new'}: ${name}\n${lines.join('')}\n`];
+    })
+    .join('');
+}
+
+/** By kind and name. */
+function objectsIn(rendered: string): ReadonlyMap<string, string> {
+  return new Map(documentsOf(rendered).map((text) => [nameOf(load(text) as Manifest), text]));
+}
+
+function documentsOf(rendered: string): readonly string[] {
+  return rendered.split(/^---\n/m).filter((text) => text.trim() !== '' && load(text) !== undefined);
 }

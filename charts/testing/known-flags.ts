@@ -12,6 +12,8 @@ export const programOf: Readonly<Record<string, string>> = {
   'node-driver-registrar': 'csi-node-driver-registrar',
   'liveness-probe': 'livenessprobe',
   'csi-sidecars': 'csi-sidecars',
+  'snapshot-controller': 'snapshot-controller',
+  'snapshot-conversion-webhook': 'snapshot-conversion-webhook',
 };
 function tableOf(program: string): { readonly flags: ReadonlySet<string>; readonly gates: ReadonlySet<string> } {
   const { flags } = manifests.find(({ commandLine }) => commandLine === program)!;

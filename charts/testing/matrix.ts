@@ -53,11 +53,6 @@ export function digestOf(chart: string): string {
   return hash.digest('hex');
 }
 
-/** Rendered text without what changes with each release of the chart. */
-export function comparable(rendered: string): string {
-  return rendered.replaceAll(/^\s*helm\.sh\/chart: .*\n/gm, '');
-}
-
 export function goldenPath(chart: string, name: string): string {
   return join(chartsFolder, chart, 'tests', 'golden', name);
 }

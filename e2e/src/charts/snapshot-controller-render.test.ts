@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the chart snapshot-controller renders, by helm, and what it refuses. */
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
-import { nonconforming } from '../../../charts/testing/kubeconform.ts';
-import { goldenOf, smallest } from '../../../charts/testing/golden.ts';
-import { digestOf, goldenPath } from '../../../charts/testing/matrix.ts';
 import { tag } from '../../../charts/testing/tag.ts';
 import { ownVersion } from '../../../images/src/facts.ts';
 import { rbacObjects, rulesOf } from '../rbac/profiles.ts';
-import { ensureKubernetesSchemas } from '../tools/kubernetes-schemas.ts';
 import { type ApiObject, helm, parseObjects, tryHelm, type Untyped } from './commands.ts';
 import { chartFolder, copyChart } from './chart-copy.ts';
 import { definitionFile, definitionNames } from './releases.ts';
 import { unknownFlags } from './unknown-flags.ts';
 
 const chart = chartFolder('snapshot-controller');
-const matrix = readdirSync(join(chart, 'ci')).map((file) => file.replace('.yaml', ''));
 const ours = { image: { registry: 'registry.example.com' } } as const;
 const valuesOf = (name: string): string => `--values=${join(chart, 'ci', `${name}.yaml`)}`;
-const forMinor: Readonly<Record<string, readonly string[]>> = { 'legacy-kubernetes': ['--kube-version=1.30.0'] };
 
 interface Rendering {
   readonly values?: object;
@@ -48,88 +42,6 @@ const ofKind = (objects: readonly ApiObject[], kind: string): readonly ApiObject
   objects.filter((object) => object.kind === kind);
 const containersOf = (objects: readonly ApiObject[]): readonly Untyped[] =>
   ofKind(objects, 'Deployment').flatMap(({ spec }) => spec.template.spec.containers);
-
-/** Without the definitions, which have files of their own. */
-async function comparable(name: string): Promise<string> {
-  const objects = await render({ args: [valuesOf(name), ...(forMinor[name] ?? [])] });
-  const shown = objects
-    .filter(({ kind }) => kind !== 'CustomResourceDefinition')
-    // It is in every object.
-    .map(withoutChartVersion);
-  return `${JSON.stringify(shown, undefined, 2)}\n`;
-}
-
-let base: Promise<string> | undefined;
-
-describe.each(matrix)('values %s', (name) => {
-  it('given the values, then helm lint accepts the chart, and what is rendered differs from the smallest values as the golden file says', async () => {
-    await helm(['lint', '--strict', chart, valuesOf(name)]);
-    base ??= comparable(smallest);
-    const golden = goldenOf('snapshot-controller', 'json', {
-      name,
-      text: await comparable(name),
-      smallest: await base,
-    });
-    await expect(golden.text).toMatchFileSnapshot(golden.path);
-  });
-
-  it('given the values, then kubeconform accepts every object for each minor version', async () => {
-    const text = await helm(['template', 'snapshot-controller', chart, valuesOf(name), ...(forMinor[name] ?? [])]);
-    for (const { minor, folder } of await ensureKubernetesSchemas()) {
-      // Kinds that a minor version does not have are not rendered for it.
-      const rendered =
-        forMinor[name] === undefined
-          ? await helm(['template', 'snapshot-controller', chart, valuesOf(name), `--kube-version=${minor}.0`])
-          : text;
-      expect(await nonconforming(rendered, [folder]), minor).toEqual([]);
-    }
-  });
-
-  it('given the values, then each container has resources, probes, an image with a tag or digest, and rights of a restricted pod', async () => {
-    const objects = await render({ args: [valuesOf(name), ...(forMinor[name] ?? [])] });
-    if (name === 'crds-only') expect(objects.map(({ kind }) => kind)).not.toContain('Deployment');
-    else expect(containersOf(objects).length).toBeGreaterThan(0);
-    for (const container of containersOf(objects)) {
-      expect(container.resources).toMatchObject({
-        requests: { cpu: '10m', memory: '96Mi' },
-        limits: { memory: expect.stringMatching(/Mi$/) },
-      });
-      expect(container.resources.limits).not.toHaveProperty('cpu');
-      expect(container.image).toMatch(/(:v[\d.]+|@sha256:[a-f0-9]{64})$/);
-      expect(container).toMatchObject({
-        livenessProbe: { httpGet: {} },
-        readinessProbe: { httpGet: {} },
-        startupProbe: { httpGet: {} },
-      });
-      expect(container.securityContext).toEqual({
-        allowPrivilegeEscalation: false,
-        readOnlyRootFilesystem: true,
-        capabilities: { drop: ['ALL'] },
-      });
-    }
-    for (const { spec } of ofKind(objects, 'Deployment')) {
-      expect(spec.template.spec).toMatchObject({
-        automountServiceAccountToken: false,
-        securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: 'RuntimeDefault' } },
-      });
-      expect(spec.template.metadata.labels).toMatchObject(spec.selector.matchLabels);
-      expect(Object.keys(spec.selector.matchLabels).sort()).toEqual(
-        ['app.kubernetes.io/name', 'app.kubernetes.io/instance', 'app.kubernetes.io/component'].sort(),
-      );
-    }
-    const rules = [...ofKind(objects, 'ClusterRole'), ...ofKind(objects, 'Role')].flatMap(
-      (role) => role['rules'] as object[],
-    );
-    expect(rules.length).toBeGreaterThan(name === 'crds-only' ? -1 : 5);
-    expect(JSON.stringify(rules)).not.toMatch(/"\*"|secrets|escalate|impersonate|"bind"/);
-  });
-});
-
-it('given templates, values and files of the chart, then the golden files are of them', async () => {
-  await expect(`${digestOf('snapshot-controller')}\n`).toMatchFileSnapshot(
-    goldenPath('snapshot-controller', 'digest.txt'),
-  );
-});
 
 it('given the files of the chart, then its version is that of the programs, and no image is called latest', () => {
   expect(load(readFileSync(join(chart, 'Chart.yaml'), 'utf8'))).toMatchObject({
@@ -600,10 +512,6 @@ describe('values that are refused', () => {
     expect(await failure({}, '--kube-version=1.20.0')).toMatch(/requires kubeVersion/);
   });
 });
-
-function withoutChartVersion(object: ApiObject): unknown {
-  return JSON.parse(JSON.stringify(object, (key, value: unknown) => (key === 'helm.sh/chart' ? undefined : value)));
-}
 
 /** One text for each verb on each resource, so that rules can be cut in different ways. */
 function flatRules(

@@ -1,59 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The golden files, without helm: that they are up to date, and what every rendered object must keep to. */
+/** Every chart without helm: its golden files are up to date, its schema is valid, and the rules that rendered objects keep to. */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv } from 'ajv';
+import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
-import { readGolden } from '../../../testing/golden.ts';
-import { toManifests } from '../../../testing/helm.ts';
-import { isWorkload, podOf, type Manifest } from '../../../testing/manifest.ts';
-import { digestOf, goldenPath, valuesFiles } from '../../../testing/matrix.ts';
-import { securityLevelOf, violations, type Allowance } from '../../../testing/policy.ts';
-import { chart } from '../minimal.ts';
+import { chartsFolder } from './helm.ts';
+import type { Manifest } from './manifest.ts';
+import { digestOf, goldenPath } from './matrix.ts';
+import { violations, type Allowance } from './policy.ts';
 
-const files = valuesFiles(chart).filter(({ isExample }) => !isExample);
-const golden = (name: string): readonly Manifest[] => toManifests(readGolden(chart, 'yaml', name));
+it.each(['csi-driver', 'snapshot-controller'])(
+  'given templates, values and files of the chart %s, then its golden files were made from them (npm run charts -- -u)',
+  (chart) => {
+    expect(readFileSync(goldenPath(chart, 'digest.txt'), 'utf8').trim()).toBe(digestOf(chart));
+  },
+);
 
-/** kubelet's folders, and what drivers need. */
-const hostPaths = [
-  /(^|\/|\\)kubelet(\/|\\)(plugins|plugins_registry|pods)((\/|\\)[a-z0-9.-]+)?$/,
-  /^\/(dev|sys|lib\/modules)$/,
-  /^\\\\\.\\pipe\\csi-proxy-[a-z]+-v1$/,
-];
-/** livenessprobe is watched by the probe of the driver, which it serves. */
-const unprobed = ['liveness-probe'];
-/** Without election csi-provisioner and csi-snapshotter have no path that a probe could ask. */
-const withoutElection = [...unprobed, 'csi-provisioner', 'csi-snapshotter'];
-const allowanceOf = (name: string): Allowance => ({
-  hostPaths,
-  hostNetwork: name === 'hostnetwork',
-  unprobed: name.includes('distributed') ? withoutElection : unprobed,
-});
-
-it('given templates, values and files of the chart, then the golden files were made from them (npm run charts -- -u)', () => {
-  expect(readFileSync(goldenPath(chart, 'digest.txt'), 'utf8').trim()).toBe(digestOf(chart));
-});
-
-describe.each(files)('objects of $name', ({ name }) => {
-  it('given the rules for permissions, images, security contexts, resources and probes, then no object breaks one', () => {
-    expect(violations(golden(name), allowanceOf(name))).toEqual([]);
-  });
-});
-
-describe('Pod Security', () => {
-  const levelOf = (name: string, kind: string): string => {
-    const object = golden(name).find((each) => isWorkload(each) && each.kind === kind)!;
-    return securityLevelOf(podOf(object));
-  };
-
-  it('given a controller that is not root, then its pod passes restricted; as root it passes baseline', () => {
-    expect(levelOf('restricted', 'Deployment')).toBe('restricted');
-    expect(levelOf('minimal', 'Deployment')).toBe('baseline');
-    expect(levelOf('combined', 'Deployment')).toBe('baseline');
-  });
-
-  it('given the nodes, then their pods need privileged', () => {
-    expect(levelOf('minimal', 'DaemonSet')).toBe('privileged');
-  });
-});
+it.each(['csi-driver', 'snapshot-controller'])(
+  'given the meta-schema of draft-07, then the schema of %s is valid, and refuses a value that it does not know',
+  (chart) => {
+    const read = (file: string): object => load(readFileSync(join(chartsFolder, chart, file), 'utf8')) as object;
+    const schema = read('values.schema.json');
+    const ajv = new Ajv({ strict: false, allErrors: true });
+    const unknown = (values: object): readonly object[] => {
+      const validate = ajv.compile(schema);
+      validate(values);
+      return (validate.errors ?? []).filter(({ keyword }) => keyword === 'additionalProperties');
+    };
+    expect(schema).toMatchObject({ $schema: 'http://json-schema.org/draft-07/schema#' });
+    expect(ajv.validateSchema(schema)).toBe(true);
+    expect(unknown(read('values.yaml'))).toEqual([]);
+    expect(unknown({ ...read('values.yaml'), contoller: {} })).toHaveLength(1);
+  },
+);
 
 describe('the rules themselves', () => {
   const role = (verbs: readonly string[], resources = ['pods']): Manifest => ({
