@@ -3,14 +3,14 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Clock, createApiClient, silentLogger } from '@csi-sidecars/runtime';
+import { type Clock } from '@csi-sidecars/runtime';
 import { startSimControlPlane } from '../control-planes/sim/start-sim.ts';
 import { freePorts } from '../control-planes/local/free-ports.ts';
 import { findProgram, repositoryRoot } from '../processes/program.ts';
 import { supervise, type SupervisedProcess } from '../processes/supervised-process.ts';
 import { openContext, type ScenarioContext } from '../scenarios/context.ts';
 import type { SidecarOptions, StartableName } from '../scenarios/sidecars.ts';
-import { machineNeedsMet, type TestRun } from '../scenarios/test-run.ts';
+import { type TestRun, runOfOurs } from '../scenarios/test-run.ts';
 import { request } from '../suite-client/request.ts';
 
 /** A container whose metrics are read. */
@@ -129,22 +129,5 @@ async function simulatedRun(folder: string, clock: Clock, stack: AsyncDisposable
   mkdirSync(scratch);
   const controlPlane = stack.use(await startSimControlPlane({ clock, folder: join(folder, 'control-plane') }));
   const { UPSTREAM_BIN: _, CSI_DRIVER_BIN: __, ...env } = process.env;
-  return {
-    controlPlane,
-    api: createApiClient(
-      { transport: controlPlane.admin, clock, logger: silentLogger },
-      { userAgent: 'csi-sidecars-alerts', qps: -1, burst: 0 },
-    ),
-    clock,
-    rbac: 'stock',
-    programs: findProgram('csi-provisioner', env).origin,
-    env,
-    upstream: undefined,
-    seed: 1,
-    load: 'tenth',
-    reports: logs,
-    scratch,
-    timeFactor: Number(env['E2E_TIME_FACTOR'] ?? '1'),
-    has: new Set([...controlPlane.has, ...machineNeedsMet(env)]),
-  };
+  return runOfOurs('alerts', { controlPlane, clock, env, load: 'tenth', reports: logs, scratch });
 }

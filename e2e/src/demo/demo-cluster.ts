@@ -15,7 +15,7 @@ import { withConsent } from '../control-planes/node/consent.ts';
 import { startControlPlane, type ControlPlaneName } from '../control-planes/start-control-plane.ts';
 import { type ControllerName, findProgram } from '../processes/program.ts';
 import { supervise, type SupervisedProcess } from '../processes/supervised-process.ts';
-import { machineNeedsMet, type TestRun } from '../scenarios/test-run.ts';
+import { type TestRun, runOfOurs } from '../scenarios/test-run.ts';
 import type { DemoOptions } from './options.ts';
 
 export interface DemoCluster {
@@ -46,22 +46,7 @@ export async function openDemoRun(
   const controlPlane = cleanUp.use(
     await startControlPlane(name, { clock, env, folder: join(folder, 'control-plane') }),
   );
-  const api = createApiClient({ transport: controlPlane.admin, clock, logger: silentLogger }, limits);
-  return {
-    controlPlane,
-    api,
-    clock,
-    rbac: 'stock',
-    programs: findProgram('csi-provisioner', env).origin,
-    env,
-    reports: folder,
-    scratch: folder,
-    timeFactor: 1,
-    load: 'tenth',
-    upstream: undefined,
-    seed: 0,
-    has: new Set([...controlPlane.has, ...machineNeedsMet(env)]),
-  };
+  return runOfOurs('demo', { controlPlane, clock, env, load: 'tenth', reports: folder, scratch: folder });
 }
 
 /** The user's own cluster: the sidecars use the same kubeconfig; only the objects that are shown are created. */

@@ -4,9 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  createApiClient,
   persistentVolumes,
-  silentLogger,
   storageClasses,
   systemClock,
   volumeAttachments,
@@ -15,11 +13,11 @@ import {
 import type { RealNode } from '../control-planes/control-plane.ts';
 import { startNode } from '../control-planes/node/start-node.ts';
 import { deployAll, deploySnapshotController } from '../deployment/deploy.ts';
-import { findProgram, repositoryRoot } from '../processes/program.ts';
+import { repositoryRoot } from '../processes/program.ts';
 import { openContext, type ScenarioContext } from '../scenarios/context.ts';
 import { aStorageClass } from '../scenarios/objects.ts';
 import { installDefinitions } from '../scenarios/snapshots/steps.ts';
-import type { TestRun } from '../scenarios/test-run.ts';
+import { type TestRun, runOfOurs } from '../scenarios/test-run.ts';
 import type { Environment } from '../tools/locate.ts';
 import { testImages } from './test-images.ts';
 import { type DefinitionOptions, driverDefinition } from './driver-definition.ts';
@@ -58,25 +56,7 @@ export async function openCluster({ env, signal, name, tests }: ClusterOptions):
   const folder = join(reports, 'control-plane');
   const images = await testImages(tests);
   const controlPlane = opening.use(await startNode({ clock, folder, env, nodeName, images }));
-  const api = createApiClient(
-    { transport: controlPlane.admin, clock, logger: silentLogger },
-    { userAgent: 'csi-sidecars-e2e', qps: -1, burst: 0 },
-  );
-  const testRun: TestRun = {
-    controlPlane,
-    api,
-    clock,
-    rbac: 'stock',
-    programs: findProgram('csi-provisioner', env).origin,
-    env,
-    upstream: undefined,
-    seed: 1,
-    load: 'full',
-    reports,
-    scratch,
-    timeFactor: Number(env['E2E_TIME_FACTOR'] ?? '1'),
-    has: controlPlane.has,
-  };
+  const testRun = runOfOurs('e2e', { controlPlane, clock, env, load: 'full', reports, scratch });
   const ctx = await openContext(testRun, { id: 'K8S' }, signal);
   opening.defer(() => ctx.cleanUp.disposeAsync());
   const options = await deployDriver(ctx);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The resources that all scenarios of one run share, and the needs that they meet. */
 import { spawnSync } from 'node:child_process';
-import type { ApiClient, Clock } from '@csi-sidecars/runtime';
+import { type ApiClient, type Clock, createApiClient, silentLogger } from '@csi-sidecars/runtime';
 import type { ControlPlane } from '../control-planes/control-plane.ts';
-import type { Program } from '../processes/program.ts';
+import { findProgram, type Program } from '../processes/program.ts';
 import type { RbacProfile } from '../rbac/profiles.ts';
 import type { Environment } from '../tools/locate.ts';
 import type { Need, MachineNeed } from './needs.ts';
@@ -30,6 +30,27 @@ export interface TestRun {
   /** The factor by which time limits of waits are multiplied. */
   readonly timeFactor: number;
   readonly has: ReadonlySet<Need>;
+}
+
+/** A run of our programs, as they are built or from source, with upstream's stock rights. */
+export function runOfOurs(
+  by: string,
+  of: Pick<TestRun, 'controlPlane' | 'clock' | 'env' | 'load' | 'reports' | 'scratch'>,
+): TestRun {
+  const { controlPlane, clock, env } = of;
+  return {
+    ...of,
+    api: createApiClient(
+      { transport: controlPlane.admin, clock, logger: silentLogger },
+      { userAgent: `csi-sidecars-${by}`, qps: -1, burst: 0 },
+    ),
+    rbac: 'stock',
+    programs: findProgram('csi-provisioner', env).origin,
+    upstream: undefined,
+    seed: 1,
+    timeFactor: Number(env['E2E_TIME_FACTOR'] ?? '1'),
+    has: new Set([...controlPlane.has, ...machineNeedsMet(env)]),
+  };
 }
 
 /** The needs that driver and machine meet. */

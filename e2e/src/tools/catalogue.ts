@@ -6,8 +6,21 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-export type ToolName =
+/** Programs that are all of their family. */
+type Single =
+  | 'containerd'
+  | 'csi-sanity'
   | 'etcd'
+  | 'gcp-pd-driver'
+  | 'grpc-peer'
+  | 'h2spec'
+  | 'helm'
+  | 'kind'
+  | 'kubeconform'
+  | 'promtool';
+
+export type ToolName =
+  | Single
   | 'kube-apiserver'
   | 'kube-controller-manager'
   | 'kube-scheduler'
@@ -16,33 +29,11 @@ export type ToolName =
   | 'e2e.test'
   | 'ginkgo'
   | 'agnhost'
-  | 'containerd'
   | 'containerd-shim-runc-v2'
-  | 'ctr'
-  | 'csi-sanity'
-  | 'h2spec'
-  | 'grpc-peer'
-  | 'helm'
-  | 'kind'
-  | 'kubeconform'
-  | 'promtool'
-  | 'gcp-pd-driver';
+  | 'ctr';
 
 export interface Family {
-  readonly name:
-    | 'etcd'
-    | 'kubernetes'
-    | 'kubernetes-previous'
-    | 'kubernetes-oldest'
-    | 'containerd'
-    | 'csi-sanity'
-    | 'h2spec'
-    | 'grpc-peer'
-    | 'helm'
-    | 'kind'
-    | 'kubeconform'
-    | 'promtool'
-    | 'gcp-pd-driver';
+  readonly name: Single | 'kubernetes' | 'kubernetes-previous' | 'kubernetes-oldest';
   /** The required module whose version is the version of the family's programs. */
   readonly module: string;
   /** Linker flags that make the programs report that version; without them kube-apiserver calls itself v0.0.0-master. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A-06 to A-10: volumes that move, nodes that are lost, and storage that detaches a volume by itself. */
 import assert from 'node:assert/strict';
-import { csiNodes, nodes as nodeResource } from '@csi-sidecars/runtime';
+import { csiNodes, nodes as nodeResource, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { publishCalls, unpublishCalls } from '../../driver/calls.ts';
 import type { DriverInstance } from '../../driver/driver.ts';
 import { openChannel } from '../../nodes/mounting-node.ts';
@@ -56,6 +56,21 @@ async function assertOneAfterTheOther(
   assert.ok(arrived.beganAtMs >= left.endedAtMs, `${to} was given the volume before it was unpublished from ${from}`);
 }
 
+/** Asserts that the second node has the volume with its data, and that nothing is left of the attachment to the lost one. */
+async function assertMoved(
+  ctx: ScenarioContext,
+  { driver, one, two, written }: WrittenOnOne,
+  lost: VolumeAttachment,
+): Promise<void> {
+  assert.equal(await checksumOf(mountedAt(two), written.file), written.sha256);
+  assert.equal(await findAttachment(ctx, lost.metadata?.name ?? ''), undefined);
+  await assertOneAfterTheOther(driver, { from: one.name, to: two.name });
+  assert.deepEqual(
+    (await attachmentsOf(ctx)).map(({ spec }) => spec.nodeName),
+    [two.name],
+  );
+}
+
 export const moves: readonly Scenario[] = [
   {
     id: 'A-06',
@@ -79,7 +94,8 @@ export const moves: readonly Scenario[] = [
     title: 'a node is lost and declared out of service: its volume is detached from it, and another node has the data',
     needs: ['scheduler', 'driver-journal', 'driver-settings'],
     run: async (ctx) => {
-      const { driver, one, two, written } = await writeOnOneOfTwo(ctx);
+      const ready = await writeOnOneOfTwo(ctx);
+      const { driver, one, two } = ready;
       const lost = await untilAttachmentOn(ctx, one);
 
       one.freeze();
@@ -94,13 +110,7 @@ export const moves: readonly Scenario[] = [
       await ctx.api.patch({ resource: nodeResource, ref: { name: one.name } }, { type: 'strategic', body });
 
       await untilRunning(ctx, 'after', 90_000);
-      assert.equal(await checksumOf(mountedAt(two), written.file), written.sha256);
-      assert.equal(await findAttachment(ctx, lost.metadata?.name ?? ''), undefined);
-      await assertOneAfterTheOther(driver, { from: one.name, to: two.name });
-      assert.deepEqual(
-        (await attachmentsOf(ctx)).map(({ spec }) => spec.nodeName),
-        [two.name],
-      );
+      await assertMoved(ctx, ready, lost);
       one.thaw();
       await endPod(ctx, 'after');
     },
@@ -113,7 +123,8 @@ export const moves: readonly Scenario[] = [
     needs: ['time', 'controller-manager', 'scheduler', 'driver-journal', 'driver-settings'],
     run: async (ctx) => {
       const { clock } = ctx.testRun;
-      const { driver, one, two, written } = await writeOnOneOfTwo(ctx);
+      const ready = await writeOnOneOfTwo(ctx);
+      const { driver, one, two } = ready;
       const lost = await untilAttachmentOn(ctx, one);
 
       one.freeze();
@@ -132,13 +143,7 @@ export const moves: readonly Scenario[] = [
 
       await untilRunning(ctx, 'after', 4 * minuteMs);
       ctx.note(`${Math.round((clock.monotonicMs() - lostMs) / 1000)} s until the pod ran on the other node`);
-      assert.equal(await checksumOf(mountedAt(two), written.file), written.sha256);
-      assert.equal(await findAttachment(ctx, lost.metadata?.name ?? ''), undefined);
-      await assertOneAfterTheOther(driver, { from: one.name, to: two.name });
-      assert.deepEqual(
-        (await attachmentsOf(ctx)).map(({ spec }) => spec.nodeName),
-        [two.name],
-      );
+      await assertMoved(ctx, ready, lost);
       one.thaw();
       await endPod(ctx, 'after');
     },
