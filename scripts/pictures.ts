@@ -6,13 +6,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Method } from '@csi-sidecars/csi';
-import { svgPicture, svgText } from '../e2e/src/svg.ts';
+import { svgElement, svgPicture } from '../e2e/src/svg.ts';
 import { manifests, type ProgramName } from './manifests.ts';
 
 const [ink, faint, line, ours] = ['#1f2937', '#6b7280', '#9ca3af', '#dbeafe'];
 type Place = readonly [x: number, y: number];
 const text = ([x, y]: Place, content: string, more: Readonly<Record<string, string | number>> = {}) =>
-  svgText({ x, y, fill: ink, ...more }, content);
+  svgElement('text', { x, y, fill: ink, ...more }, content);
 const background = '#f9fafb';
 const middle = { 'text-anchor': 'middle' };
 /** A label stays readable where a line crosses it. */
@@ -22,7 +22,7 @@ type Area = readonly [x: number, y: number, width: number, height: number];
 
 function box([x, y, width, height]: Area, label: string, fill = '#ffffff'): readonly string[] {
   return [
-    `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="6" fill="${fill}" stroke="${line}"/>`,
+    svgElement('rect', { x, y, width, height, rx: 6, fill, stroke: line }),
     text([x + width / 2, y + height / 2 + 4], label, middle),
   ];
 }
@@ -36,7 +36,12 @@ interface Span {
 function arrow({ from, to, y }: Span, label: string, dashed = false): readonly string[] {
   const tip = to + (from < to ? -7 : 7);
   return [
-    `<path d="M${from} ${y}H${to}M${tip} ${y - 4}L${to} ${y}L${tip} ${y + 4}" fill="none" stroke="${faint}"${dashed ? ' stroke-dasharray="4 3"' : ''}/>`,
+    svgElement('path', {
+      d: `M${from} ${y}H${to}M${tip} ${y - 4}L${to} ${y}L${tip} ${y + 4}`,
+      fill: 'none',
+      stroke: faint,
+      'stroke-dasharray': dashed ? '4 3' : undefined,
+    }),
     text([(from + to) / 2, y - 5], label, { ...middle, 'font-size': 11, ...halo }),
   ];
 }
@@ -128,7 +133,7 @@ function lifePicture(): string {
   const height = top + (life.length + 1) * row;
   return svgPicture({ width: 60 + (actors.length - 1) * step + 100, height, fontSize: 13, background }, [
     ...actors.flatMap((actor) => [
-      `<path d="M${at(actor)} 40V${height - 12}" stroke="${line}"/>`,
+      svgElement('path', { d: `M${at(actor)} 40V${height - 12}`, stroke: line }),
       ...box([at(actor) - 72, 10, 144, 30], actor, actor.startsWith('csi-') ? ours : '#ffffff'),
     ]),
     ...life.flatMap(([from, to, what], index) =>
@@ -162,7 +167,7 @@ function sharedPicture(): string {
       return [
         text([20, y], kind),
         ...controllers.flatMap(({ name }, at) =>
-          by.includes(name) ? [`<circle cx="${x(at)}" cy="${y - 4}" r="5" fill="#2563eb"/>`] : [],
+          by.includes(name) ? [svgElement('circle', { cx: x(at), cy: y - 4, r: 5, fill: '#2563eb' })] : [],
         ),
       ];
     }),

@@ -25,5 +25,5 @@ export { combinedSubjects, subjects } from './scenarios/sidecars.ts';
 export type { StartableName } from './scenarios/sidecars.ts';
 export { underHostName } from './scenarios/test-run.ts';
 export { installSnapshotApi } from './snapshot-api/definitions.ts';
-export { svgPicture, svgText } from './svg.ts';
+export { svgElement, svgPicture } from './svg.ts';
 export type { Environment } from './tools/locate.ts';

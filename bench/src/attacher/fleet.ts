@@ -4,10 +4,11 @@
  * that the bench writes itself, because there are no pods.
  */
 import { anAttachment, aVolume } from '@csi-sidecars/e2e';
-import { csiNodes, persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
+import { csiNodes, persistentVolumes, volumeAttachments, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { inParallel } from '../side-by-side/in-parallel.ts';
 import { concurrency, createStoredVolumes } from '../side-by-side/stored-volumes.ts';
 import type { TestBed } from '../side-by-side/test-bed.ts';
+import { watched, watching, type Watching } from '../side-by-side/watching.ts';
 
 /** As many as the driver is configured with. */
 export const nodeIds: readonly string[] = ['1', '2', '3', '4', '5'].map((n) => `storage-node-${n}`);
@@ -53,4 +54,22 @@ export async function detach({ cluster }: TestBed, names: readonly string[]): Pr
 /** Deletes the API objects, not the data in the storage. */
 export async function deleteVolumes({ cluster }: TestBed, names: readonly string[]): Promise<void> {
   await inParallel(names, concurrency, (name) => cluster.api.delete(persistentVolumes, { name }));
+}
+
+/** By the names of attachments and volumes, which are the same. */
+export async function watchAttachments({ cluster, driver }: TestBed): Promise<Watching> {
+  const ours = ({ spec, metadata }: VolumeAttachment): string | undefined =>
+    spec.attacher === driver.name ? metadata?.name : undefined;
+  return await watching(cluster, [
+    watched({
+      resource: volumeAttachments,
+      states: { attached: (object) => (object.status?.attached === true ? ours(object) : undefined) },
+      gone: { detached: ours },
+    }),
+    watched({
+      resource: persistentVolumes,
+      states: {},
+      gone: { released: ({ spec, metadata }) => (spec?.csi?.driver === driver.name ? metadata?.name : undefined) },
+    }),
+  ]);
 }

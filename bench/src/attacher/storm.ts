@@ -5,14 +5,10 @@
  */
 import type { Method } from '@csi-sidecars/csi';
 import type { RecordedCall } from '@csi-sidecars/test-driver';
-import type { Recording } from '../side-by-side/measures.ts';
-import type { Options } from '../side-by-side/options.ts';
-import type { TestBed } from '../side-by-side/test-bed.ts';
+import type { Part } from '../side-by-side/bench.ts';
+import { quantile } from '../side-by-side/measures.ts';
 import { namesOf } from '../side-by-side/stored-volumes.ts';
-import { quantile } from '../runtime/report.ts';
-import { watchAttachments } from './attachment-watch.ts';
-import { attach, createVolumes, detach } from './fleet.ts';
-import type { MeasureId } from './measures.ts';
+import { attach, createVolumes, detach, watchAttachments } from './fleet.ts';
 
 const workers = 10;
 const detachMs = 2000;
@@ -21,7 +17,7 @@ const newAttachments = 50;
 /** After the last deletion; not a multiple of the time of a detachment. */
 const laterMs = 3000;
 
-export async function measureStorm(bed: TestBed, { quick }: Options, to: Recording<MeasureId>): Promise<void> {
+export const storm: Part = async (bed, { quick }, to) => {
   const { clock, patience } = bed.cluster;
   const { control } = bed.driver;
   const leaving = namesOf(bed, 'leaving', quick ? 50 : 500);
@@ -30,7 +26,7 @@ export async function measureStorm(bed: TestBed, { quick }: Options, to: Recordi
   await createVolumes(bed, [...leaving, ...coming]);
   await bed.startSidecar({ workers });
   await attach(bed, leaving);
-  await watch.until('those that will leave are attached', () => watch.attachedAtMs.size === leaving.length);
+  await watch.until('attached', leaving);
 
   await control.addFault({ method: 'ControllerUnpublishVolume', action: { kind: 'delay', ms: detachMs } });
   await control.addFault({ method: 'ControllerPublishVolume', action: { kind: 'delay', ms: attachMs } });
@@ -39,21 +35,21 @@ export async function measureStorm(bed: TestBed, { quick }: Options, to: Recordi
   await detach(bed, leaving);
   await clock.sleep(laterMs, patience.signal);
   const acceptedAtMs = await attach(bed, coming);
-  await watch.until('the new ones are attached', () => coming.every((name) => watch.attachedAtMs.has(name)));
-  await watch.until('the backlog is worked off', () => leaving.every((name) => watch.detachedAtMs.has(name)));
+  await watch.until('attached', coming);
+  await watch.until('detached', leaving);
 
   // The watch may be faster than the answer to the request.
-  const waits = [...acceptedAtMs].map(([name, ms]) => Math.max(0, (watch.attachedAtMs.get(name) ?? NaN) - ms) / 1000);
-  waits.sort((a, b) => a - b);
+  const attachedAtMs = watch.at('attached');
+  const waits = [...acceptedAtMs].map(([name, ms]) => Math.max(0, (attachedAtMs.get(name) ?? NaN) - ms) / 1000);
   to.record('stormMedian', quantile(waits, 0.5));
   to.record('stormMost', quantile(waits, 1));
-  const lastMs = Math.max(...leaving.map((name) => watch.detachedAtMs.get(name) ?? NaN));
+  const lastMs = Math.max(...watch.times('detached', leaving));
   to.record('stormDrained', (lastMs - detachedFromMs) / 1000);
   to.record(
     'stormInFlight',
     mostAtOnce((await control.calls()).slice(before).filter(({ method }) => workerMethods.has(method))),
   );
-}
+};
 
 /** Calls of workers only, without the comparison with ListVolumes. */
 const workerMethods: ReadonlySet<Method> = new Set<Method>([

@@ -45,6 +45,16 @@ export async function attempt(
   return state() ?? { kind: 'healthy', ms };
 }
 
+/** Starts that read the image from the disk. */
+export async function coldStarts(image: Unpacked, rounds: number, one: Attempt): Promise<string> {
+  const results: AttemptResult[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    image.dropFromPageCache();
+    results.push(await attempt(image, one));
+  }
+  return textOf(results, one.limitMs);
+}
+
 export function textOf(results: readonly AttemptResult[], limitMs: number): string {
   const healthy = results.flatMap((result) => (result.kind === 'healthy' ? [result.ms] : [])).toSorted((a, b) => a - b);
   const others = results.filter((result) => result.kind !== 'healthy');

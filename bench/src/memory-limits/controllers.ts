@@ -21,7 +21,8 @@ import {
 import { createApiClient, silentLogger, systemClock } from '@csi-sidecars/runtime';
 import { startTestDriver } from '@csi-sidecars/test-driver';
 import { createForeignObjects } from '../side-by-side/foreign-objects.ts';
-import { attempt, textOf, type AttemptResult, type LimitOptions } from './attempt.ts';
+import { table } from '../side-by-side/report.ts';
+import { coldStarts, type LimitOptions } from './attempt.ts';
 
 const port = 29_892;
 const limitMs = 60_000;
@@ -53,7 +54,7 @@ export async function measureControllers({
   foreign,
   programs,
 }: ControllerOptions): Promise<string> {
-  const rows: string[] = [];
+  const rows: string[][] = [];
   for (const count of foreign) {
     const clock = systemClock();
     const own = join(folder, `foreign-${count}`);
@@ -83,25 +84,15 @@ export async function measureControllers({
         `--http-endpoint=127.0.0.1:${port}`,
       ];
       for (const memoryMib of limits.length > 0 ? limits : [48, 64, 80, 96, 128]) {
-        const results: AttemptResult[] = [];
-        for (let round = 0; round < rounds; round += 1) {
-          const image = images.get(name)!;
-          image.dropFromPageCache();
-          const container = { mounts: { [own]: own }, env: { POD_NAMESPACE: 'default' }, args, memoryMib };
-          results.push(
-            await attempt(image, { container, port, path: '/healthz/leader-election', limitMs, afterwardsMs: 10_000 }),
-          );
-        }
-        rows.push(`| ${name} | ${count} | ${memoryMib} MiB | ${textOf(results, limitMs)} |`);
-        console.error(rows.at(-1));
+        const container = { mounts: { [own]: own }, env: { POD_NAMESPACE: 'default' }, args, memoryMib };
+        const one = { container, port, path: '/healthz/leader-election', limitMs, afterwardsMs: 10_000 };
+        const text = await coldStarts(images.get(name)!, rounds, one);
+        rows.push([name, String(count), `${memoryMib} MiB`, text]);
+        console.error(rows.at(-1)?.join(', '));
       }
     }
   }
-  return [
-    '| Program | foreign objects of each kind | Limit | cold start to healthy |',
-    '| --- | --- | --- | --- |',
-    ...rows,
-  ].join('\n');
+  return table(['Program', 'foreign objects of each kind', 'Limit', 'cold start to healthy'], rows);
 }
 
 interface Account {

@@ -3,7 +3,9 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startTestDriver } from '@csi-sidecars/test-driver';
-import { attempt, textOf, type AttemptResult, type LimitOptions } from './attempt.ts';
+import type { ContainerOptions } from '@csi-sidecars/images/testing';
+import { table } from '../side-by-side/report.ts';
+import { attempt, coldStarts, textOf, type Attempt, type AttemptResult, type LimitOptions } from './attempt.ts';
 
 const port = 29_891;
 const limitMs = 60_000;
@@ -22,23 +24,22 @@ export async function measureNodePrograms({ folder, images, rounds, limits }: Li
   await using driver = await startTestDriver({ folder });
   chmodSync(driver.socket, 0o777);
   const mounts = { '/csi': folder, '/registration': join(folder, 'registration') };
-  const rows: string[] = [];
+  const rows: string[][] = [];
   for (const [name, args] of Object.entries(programs)) {
     const image = images.get(name)!;
     for (const memoryMib of limits.length > 0 ? limits : [96, 64, 56, 48, 40, 32]) {
-      const results: Record<'cold' | 'warm', AttemptResult[]> = { cold: [], warm: [] };
+      const of = (container: ContainerOptions): Attempt => ({ container, port, path: '/healthz', limitMs });
+      const limited = of({ mounts, args, memoryMib });
+      const warm: AttemptResult[] = [];
       for (let round = 0; round < rounds; round += 1) {
-        for (const cache of ['warm', 'cold'] as const) {
-          // A run without a limit, in no control group of its own, reads all that a start reads.
-          if (cache === 'warm') await attempt(image, { container: { mounts, args }, port, path: '/healthz', limitMs });
-          else image.dropFromPageCache();
-          const container = { mounts, args, memoryMib };
-          results[cache].push(await attempt(image, { container, port, path: '/healthz', limitMs }));
-        }
+        // A run without a limit, in no control group of its own, reads all that a start reads.
+        await attempt(image, of({ mounts, args }));
+        warm.push(await attempt(image, limited));
       }
-      rows.push(`| ${name} | ${memoryMib} MiB | ${textOf(results.cold, limitMs)} | ${textOf(results.warm, limitMs)} |`);
-      console.error(rows.at(-1));
+      const cold = await coldStarts(image, rounds, limited);
+      rows.push([name, `${memoryMib} MiB`, cold, textOf(warm, limitMs)]);
+      console.error(rows.at(-1)?.join(', '));
     }
   }
-  return ['| Program | Limit | cold page cache | warm |', '| --- | --- | --- | --- |', ...rows].join('\n');
+  return table(['Program', 'Limit', 'cold page cache', 'warm'], rows);
 }

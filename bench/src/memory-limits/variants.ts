@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Other ways to start livenessprobe, and a server of one line, each from a cold page cache, and what a start reads: to see what a smaller start would buy. */
 import { chmodSync, readFileSync } from 'node:fs';
-import { pause } from '@csi-sidecars/images/testing';
+import { pause, type Unpacked } from '@csi-sidecars/images/testing';
 import { startTestDriver } from '@csi-sidecars/test-driver';
-import { attempt, isHealthy, textOf, type AttemptResult, type LimitOptions } from './attempt.ts';
+import { table } from '../side-by-side/report.ts';
+import { coldStarts, isHealthy, type LimitOptions } from './attempt.ts';
 
 const port = 29_893;
 const limitMs = 20_000;
@@ -23,35 +24,25 @@ export async function measureVariants({ folder, images, rounds, limits }: LimitO
   await using driver = await startTestDriver({ folder });
   chmodSync(driver.socket, 0o777);
   const image = images.get('livenessprobe')!;
-  const rows: string[] = [];
+  const rows: string[][] = [];
   for (const [name, command] of Object.entries(variants)) {
     const container = { mounts: { '/csi': folder }, command };
     image.dropFromPageCache();
     const cost = await costOfStart(() => image.start(container));
     const cells: string[] = [];
     for (const memoryMib of limits.length > 0 ? limits : [40, 32]) {
-      const results: AttemptResult[] = [];
-      for (let round = 0; round < rounds; round += 1) {
-        image.dropFromPageCache();
-        results.push(await attempt(image, { container: { ...container, memoryMib }, port, path: '/healthz', limitMs }));
-      }
-      cells.push(textOf(results, limitMs));
+      const one = { container: { ...container, memoryMib }, port, path: '/healthz', limitMs };
+      cells.push(await coldStarts(image, rounds, one));
     }
-    rows.push(`| ${name} | ${cost} | ${cells.join(' | ')} |`);
-    console.error(rows.at(-1));
+    rows.push([name, cost, ...cells]);
+    console.error(rows.at(-1)?.join(', '));
   }
   const columns = (limits.length > 0 ? limits : [40, 32]).map((limit) => `${limit} MiB, cold`);
-  return [
-    `| Start | reads, mapped files, anonymous | ${columns.join(' | ')} |`,
-    `| --- | --- |${columns.map(() => ' --- |').join('')}`,
-    ...rows,
-  ].join('\n');
+  return table(['Start', 'reads, mapped files, anonymous', ...columns], rows);
 }
 
 /** Without a limit: what comes from the disk until it is healthy, and what is mapped then. */
-async function costOfStart(
-  start: () => ReturnType<NonNullable<Parameters<typeof attempt>[0]>['start']>,
-): Promise<string> {
+async function costOfStart(start: () => ReturnType<Unpacked['start']>): Promise<string> {
   await using container = start();
   const pid = await container.pid();
   while (!(await isHealthy(port, '/healthz'))) await pause(20);

@@ -4,11 +4,12 @@
  * during a health check every second for a minute, and how fast they start. Writes its section of bench/README.md.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { cpus, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startTestDriver } from '@csi-sidecars/test-driver';
 import { repositoryRoot } from '@csi-sidecars/e2e';
-import { rewriteSection } from '../page.ts';
+import { machine, rewriteSection } from '../page.ts';
+import { ratio, table } from '../side-by-side/report.ts';
 import { type Weight, weigh } from './weigh.ts';
 
 const isQuick = process.argv.includes('--quick');
@@ -42,7 +43,7 @@ try {
       ports: [ports.registrar, ports.livenessprobe],
     },
   };
-  const rows: string[] = [];
+  const rows: (readonly string[])[] = [];
   for (const [name, { args, ports: asked }] of Object.entries(programs)) {
     const binary = name.split(' ')[0] ?? name;
     const measure = (bin: string): Promise<Weight> =>
@@ -51,17 +52,15 @@ try {
       ...rowsOf(name, await measure(ours), upstream === '' || binary !== name ? undefined : await measure(upstream)),
     );
   }
-  const head = ['| | ours | upstream | ours / upstream |', '| --- | ---: | ---: | ---: |'];
-  const machine = cpus();
-  const setting = `Node.js ${process.version}; ${machine.length} cores (${machine[0]?.model.trim() ?? process.arch}).`;
-  const section = `${setting}\n\n${[...head, ...rows].join('\n')}`;
+  const head = ['', 'ours', 'upstream', 'ours / upstream'];
+  const section = `Node.js ${process.version}; ${machine}.\n\n${table(head, rows)}`;
   console.log(section);
   if (!isQuick) rewriteSection('node-programs', section);
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
 
-function rowsOf(name: string, own: Weight, theirs: Weight | undefined): readonly string[] {
+function rowsOf(name: string, own: Weight, theirs: Weight | undefined): readonly (readonly string[])[] {
   const titles: readonly (readonly [keyof Weight, string, string])[] = [
     ['startMs', 'start to healthy', 'ms'],
     ['idleAnonMib', 'anonymous memory, idle after start', 'MiB'],
@@ -71,7 +70,6 @@ function rowsOf(name: string, own: Weight, theirs: Weight | undefined): readonly
   ];
   return titles.map(([key, title, unit]) => {
     const cells = [own, theirs].map((weight) => (weight === undefined ? '-' : `${weight[key].toFixed(1)} ${unit}`));
-    const ratio = theirs === undefined ? '' : (own[key] / theirs[key]).toFixed(2);
-    return `| ${name}: ${title} | ${cells.join(' | ')} | ${ratio} |`;
+    return [`${name}: ${title}`, ...cells, ratio(own[key], theirs?.[key])];
   });
 }

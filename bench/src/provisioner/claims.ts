@@ -1,22 +1,122 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The claims of one test bed, in its namespace, with the class of the same name. */
+/** The claims of one test bed, in its namespace, with the class of the same name, and what becomes of them. */
 import { aClaim, aStorageClass } from '@csi-sidecars/e2e';
-import { persistentVolumeClaims, storageClasses, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  storageClasses,
+} from '@csi-sidecars/runtime';
 import { inParallel } from '../side-by-side/in-parallel.ts';
-import type { TestBed } from '../side-by-side/test-bed.ts';
-
-/** Requests at the same time. */
-export const concurrency = 32;
+import { recordMemory } from '../side-by-side/idle-memory.ts';
+import type { Recording } from '../side-by-side/measures.ts';
+import type { Options } from '../side-by-side/options.ts';
+import { cpuSeconds } from '../side-by-side/process-cost.ts';
+import { isForVolumes, perUnit, untilQuiet } from '../side-by-side/requests.ts';
+import { concurrency } from '../side-by-side/stored-volumes.ts';
+import type { Sidecar, TestBed } from '../side-by-side/test-bed.ts';
+import { watched, watching, type Watching } from '../side-by-side/watching.ts';
 
 export async function createClass({ cluster, namespace, driver }: TestBed): Promise<void> {
   await cluster.api.create(storageClasses, aStorageClass(namespace, driver.name));
 }
 
-export async function createClaim({ cluster, namespace }: TestBed, name: string): Promise<PersistentVolumeClaim> {
-  const claim = aClaim(name, namespace);
-  return await cluster.api.create(persistentVolumeClaims, { ...claim, metadata: { name, namespace } });
+export async function createClaim(
+  { cluster, namespace }: TestBed,
+  name: string,
+  {
+    annotations = {},
+    spec = {},
+  }: { readonly annotations?: Readonly<Record<string, string>>; readonly spec?: object } = {},
+): Promise<PersistentVolumeClaim> {
+  const claim = aClaim(name, namespace, spec);
+  return await cluster.api.create(persistentVolumeClaims, { ...claim, metadata: { name, namespace, annotations } });
+}
+
+export async function createClaims(bed: TestBed, names: readonly string[]): Promise<void> {
+  await inParallel(names, concurrency, (name) => createClaim(bed, name));
 }
 
 export async function deleteClaims({ cluster, namespace }: TestBed, names: readonly string[]): Promise<void> {
   await inParallel(names, concurrency, (name) => cluster.api.delete(persistentVolumeClaims, { namespace, name }));
+}
+
+/** By the names of the claims: `handed over` when the controller-manager marked it for the driver; `gone` is the volume. */
+export async function watchVolumes({ cluster, namespace }: TestBed): Promise<Watching> {
+  const nameIf = (isSo: boolean, { metadata }: PersistentVolumeClaim): string | undefined =>
+    isSo ? metadata?.name : undefined;
+  const claimOf = ({ spec }: PersistentVolume): string | undefined =>
+    spec?.claimRef?.namespace === namespace ? spec.claimRef.name : undefined;
+  const marked = 'volume.kubernetes.io/storage-provisioner';
+  return await watching(cluster, [
+    watched({
+      resource: persistentVolumeClaims,
+      namespace,
+      states: {
+        'handed over': (claim) => nameIf(claim.metadata?.annotations?.[marked] !== undefined, claim),
+        bound: (claim) => nameIf(claim.status?.phase === 'Bound', claim),
+      },
+    }),
+    watched({ resource: persistentVolumes, states: { created: claimOf }, gone: { gone: claimOf } }),
+  ]);
+}
+
+export interface Waiting {
+  readonly watch: Watching;
+  readonly names: readonly string[];
+  readonly create: (bed: TestBed) => Promise<void>;
+  /** Begins the measures. */
+  readonly prefix?: string;
+  /** In the title of the table of requests. */
+  readonly unit: string;
+  /** Runs once all claims are bound, with the time of the last. */
+  readonly whenBound?: (boundMs: number) => Promise<void>;
+}
+
+/** Claims that wait when the program starts. Resolves with the program and its requests so far. */
+export async function measureWaiting(
+  bed: TestBed,
+  { watch, names, create, prefix = '', unit, whenBound }: Waiting,
+  to: Recording,
+): Promise<{ readonly sidecar: Sidecar; readonly requests: number }> {
+  const before = bed.requests().length;
+  await create(bed);
+  await watch.until('handed over', names);
+  const startMs = bed.cluster.clock.monotonicMs();
+  const sidecar = await bed.startSidecar();
+  await watch.until('bound', names);
+  const last = (state: string): number => Math.max(...watch.times(state, names));
+  await whenBound?.(last('bound'));
+  const all = await untilQuiet(bed);
+  const requests = all.slice(before);
+  const perSecond = (state: string): number => (names.length / (last(state) - startMs)) * 1000;
+  const numbers = {
+    volumesTime: (last('created') - startMs) / 1000,
+    volumesRate: perSecond('created'),
+    boundTime: (last('bound') - startMs) / 1000,
+    boundRate: perSecond('bound'),
+    cpuCreated: (cpuSeconds(sidecar.process.pid) / names.length) * 1000,
+    requestsCreated: requests.filter(isForVolumes).length / names.length,
+  };
+  for (const [id, value] of Object.entries(numbers)) if (to.wants(`${prefix}${id}`)) to.record(`${prefix}${id}`, value);
+  to.count(`requests per ${unit}`, perUnit(requests, names.length));
+  return { sidecar, requests: all.length };
+}
+
+export interface Made extends Pick<Options, 'settleMs'> {
+  readonly sidecar: Sidecar;
+  readonly watch: Watching;
+  readonly names: readonly string[];
+  /** Ends the measures of its memory. */
+  readonly as: string;
+}
+
+/** The memory of the program, then its volumes go. */
+export async function settleAndDelete(bed: TestBed, made: Made, to: Recording): Promise<void> {
+  const { sidecar, watch, names, as, settleMs } = made;
+  await recordMemory(bed, { pid: sidecar.process.pid, as, settleMs }, to);
+  await deleteClaims(bed, names);
+  await watch.until('gone', names);
+  await sidecar.process.stop();
 }

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GCProfiler } from 'node:v8';
 import { connectTo, startServer } from './collections.ts';
 import { startPipeline } from './pipeline.ts';
-import { quantile, reportRows } from './report.ts';
+import { quantile } from '../side-by-side/measures.ts';
+import { reportRows } from './report.ts';
 
 const objects = 10_000;
 const idleSeconds = 5;
@@ -29,7 +30,7 @@ async function allocatedIn(seconds: number, work: () => Promise<unknown>): Promi
     used = afterGC.heapStatistics.usedHeapSize;
   }
   allocated += end - used;
-  const pausesMs = statistics.map(({ cost }) => cost / 1000).sort((a, b) => a - b);
+  const pausesMs = statistics.map(({ cost }) => cost / 1000);
   return { kbPerSecond: allocated / 1000 / seconds, pausesMs };
 }
 

@@ -5,7 +5,8 @@
  */
 import { connectTo, feed, startServer } from './collections.ts';
 import { startPipeline } from './pipeline.ts';
-import { quantile, reportRows } from './report.ts';
+import { quantile } from '../side-by-side/measures.ts';
+import { reportRows } from './report.ts';
 
 const kind = 'PersistentVolume';
 const objects = 10_000;
@@ -21,7 +22,7 @@ async function throughput(): Promise<number> {
   return changes / ((performance.now() - startMs) / 1000);
 }
 
-/** The latencies, sorted; changes that did not arrive are missing. */
+/** The latencies; changes that did not arrive are missing. */
 async function latencies(rate: { readonly perSecond: number; readonly count: number }): Promise<readonly number[]> {
   using server = await startServer(kind, objects);
   await using connection = await connectTo(server.address);
@@ -35,7 +36,7 @@ async function latencies(rate: { readonly perSecond: number; readonly count: num
   const last = pipeline.updated(String(objects + rate.count));
   server.order({ kind: 'change', ...rate });
   await last;
-  return seen.sort((a, b) => a - b);
+  return seen;
 }
 
 const perSecond = await throughput();

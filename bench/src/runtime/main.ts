@@ -4,9 +4,8 @@
  * the budgets and writes it into its section of bench/README.md; it asserts nothing.
  */
 import { fork } from 'node:child_process';
-import { cpus } from 'node:os';
-import { rewriteSection } from '../page.ts';
-import { mediansOf, printTable, type Row, tableOf } from './report.ts';
+import { machine, rewriteSection } from '../page.ts';
+import { mediansOf, type Row, tableOf } from './report.ts';
 
 /** The number of runs for rates and latencies. Maxima over some seconds are measured once. */
 const rounds = 3;
@@ -59,7 +58,7 @@ const failed = (file: string): readonly Row[] => [{ measure: `${file} failed`, v
 const all: Row[] = [];
 const add = (rows: readonly Row[]): void => {
   all.push(...rows);
-  printTable(rows);
+  console.log(tableOf(rows));
 };
 
 for (const kind of ['PersistentVolume', 'PersistentVolumeClaim', 'VolumeAttachment', 'Pod']) {
@@ -77,6 +76,5 @@ add(await measureOften('./start.ts', []));
 add(await measureOnce('./allocation.ts', []));
 add(await measureOften('./queue.ts', []));
 
-const machine = cpus();
-const setting = `Node.js ${process.version}; ${machine.length} cores (${machine[0]?.model.trim() ?? process.arch}); rates, times and latencies are medians of ${rounds} runs.`;
+const setting = `Node.js ${process.version}; ${machine}; rates, times and latencies are medians of ${rounds} runs.`;
 rewriteSection('runtime', `${setting}\n\n${tableOf(all)}`);

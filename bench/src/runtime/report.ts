@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The results. Measurements run in separate processes and report their rows to the process that started them. */
 import { median } from '../side-by-side/measures.ts';
+import { table } from '../side-by-side/report.ts';
 
 export interface Row {
   readonly measure: string;
@@ -14,7 +15,7 @@ export type Budget = { readonly atMost: number } | { readonly atLeast: number };
 
 export function reportRows(rows: readonly Row[]): void {
   if (process.send !== undefined) process.send(rows);
-  else printTable(rows);
+  else console.log(tableOf(rows));
 }
 
 /** The medians of several runs of one measurement, row by row. */
@@ -28,22 +29,9 @@ export function mediansOf(runs: readonly (readonly Row[])[]): readonly Row[] {
 
 const toValue = ({ value }: Row): number => value;
 
-export function printTable(rows: readonly Row[]): void {
-  const width = Math.max(...rows.map(({ measure }) => measure.length));
-  for (const row of rows) {
-    const { measure, value, unit } = row;
-    console.log(
-      `${measure.padEnd(width)}  ${show(value).padStart(12)} ${unit.padEnd(9)} ${limit(row).padEnd(12)} ${verdict(row)}`,
-    );
-  }
-}
-
-/** The same table for a page. */
 export function tableOf(rows: readonly Row[]): string {
-  const lines = rows.map(
-    (row) => `| ${row.measure} | ${show(row.value)} ${row.unit} | ${limit(row)} | ${verdict(row)} |`,
-  );
-  return ['|  | measured | budget |  |', '| --- | ---: | ---: | --- |', ...lines].join('\n');
+  const cells = rows.map((row) => [row.measure, `${show(row.value)} ${row.unit}`, limit(row), verdict(row)]);
+  return table(['', 'measured', 'budget', ''], cells);
 }
 
 function limit({ budget }: Row): string {
@@ -60,9 +48,4 @@ function verdict({ value, budget }: Row): string {
 function show(value: number): string {
   const digits = value < 100 && !Number.isInteger(value) ? 1 : 0;
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
-}
-
-/** A percentile of sorted numbers. */
-export function quantile(sorted: readonly number[], q: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? NaN;
 }

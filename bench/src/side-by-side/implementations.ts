@@ -2,39 +2,35 @@
 /** The programs that are compared, with their versions. All programs of one implementation run together. */
 import { spawnSync } from 'node:child_process';
 import { findProgram, type Environment, type Program } from '@csi-sidecars/e2e';
-import type { ImplementationName } from './measures.ts';
-import type { BenchProgram } from './test-bed.ts';
+import type { BenchProgram, ProgramTerms } from './test-bed.ts';
 
 export interface Implementation {
-  readonly name: ImplementationName;
+  readonly name: string;
+  readonly terms: readonly ProgramTerms[];
   readonly programs: ReadonlyMap<BenchProgram, Program>;
   /** The version of the first program. */
   readonly version: string;
 }
 
 /** Only ours if `UPSTREAM_BIN` is not set. */
-export function findImplementations(names: readonly BenchProgram[], env: Environment): readonly Implementation[] {
+export function findImplementations(env: Environment, terms: readonly ProgramTerms[]): readonly Implementation[] {
   const { UPSTREAM_BIN: folder = '', ...own } = env;
-  const find = (from: Environment): readonly Program[] => names.map((name) => findProgram(name, from));
-  const ours = implementationOf('ours', names, find(own));
-  return folder === '' ? [ours] : [ours, implementationOf('upstream', names, find(env))];
+  const ours = withVersion(implementationOf('ours', terms, own));
+  return folder === '' ? [ours] : [ours, withVersion(implementationOf('upstream', terms, env))];
 }
 
-function implementationOf(
-  name: ImplementationName,
-  names: readonly BenchProgram[],
-  programs: readonly Program[],
-): Implementation {
-  const [first] = programs;
+export function implementationOf(name: string, terms: readonly ProgramTerms[], env: Environment): Implementation {
+  const programs = new Map(terms.map((each) => [each.name, findProgram(each.name, env)]));
+  return { name, terms, programs, version: '' };
+}
+
+function withVersion(implementation: Implementation): Implementation {
+  const [first] = implementation.programs.values();
   if (first === undefined) throw new Error('a comparison needs a program');
-  return {
-    name,
-    programs: new Map(names.map((each, index) => [each, programs[index]!])),
-    version: versionOf(name, first),
-  };
+  return { ...implementation, version: versionOf(implementation.name, first) };
 }
 
-function versionOf(name: ImplementationName, { command, args, origin }: Program): string {
+function versionOf(name: string, { command, args, origin }: Program): string {
   const { status, stdout, stderr } = spawnSync(command, [...args, '--version'], { encoding: 'utf8' });
   if (status !== 0) throw new Error(`${name}: --version ended with ${status}: ${stderr}`);
   const version = stdout.trim().split(/\s+/).at(-1) ?? '';

@@ -9,55 +9,52 @@ export interface Measure {
   readonly summary?: (values: readonly number[]) => number;
 }
 
-/** In the order of the page. */
-export type Measures<Id extends string> = Readonly<Record<Id, Measure>>;
+/** By their ids, in the order of the page. */
+export type Measures = Readonly<Record<string, Measure>>;
 
-type Scale = Omit<Measure, 'title'>;
-export const seconds: Scale = { unit: 's', digits: 1 };
-export const ms: Scale = { unit: 'ms', digits: 0 };
-export const mib: Scale = { unit: 'MiB', digits: 0 };
-export const percent: Scale = { unit: '%', digits: 0 };
-export const perSecond: Scale = { unit: '/s', digits: 0 };
-export const requests: Scale = { unit: '', digits: 2 };
-export const count: Scale = { unit: '', digits: 0 };
-export const cpu: Scale = { unit: 's', digits: 2 };
+export type Scale = Omit<Measure, 'title'>;
 
-/** The names of the compared implementations. */
-export type ImplementationName = 'ours' | 'upstream';
-
-/** Requests per unit, by verb and resource. */
+/** Counts by kind: requests per unit, by verb and resource. */
 export type Numbers = ReadonlyMap<string, number>;
 
 /** Records the measurements of one implementation. */
-export interface Recording<Id extends string> {
-  readonly record: (id: Id, value: number) => void;
-  readonly recordRequests: (unit: string, perUnit: Numbers) => void;
+export interface Recording {
+  /** Whether the table of the bench has this measure. */
+  readonly wants: (id: string) => boolean;
+  readonly record: (id: string, value: number) => void;
+  /** Counts by kind, in a table of their own with this title. */
+  readonly count: (title: string, counts: Numbers) => void;
 }
 
-export interface Results<Id extends string> {
-  readonly recording: (implementation: ImplementationName) => Recording<Id>;
-  readonly value: (implementation: ImplementationName, id: Id) => number | undefined;
+export interface Results {
+  readonly recording: (implementation: string) => Recording;
+  readonly value: (implementation: string, id: string) => number | undefined;
   /** All that were recorded, oldest first. */
-  readonly values: (implementation: ImplementationName, id: Id) => readonly number[];
-  /** By kind of request; a kind that did not occur in a round counts as 0. */
-  readonly medianRequests: (implementation: ImplementationName, unit: string) => Numbers;
+  readonly values: (implementation: string, id: string) => readonly number[];
+  /** By kind; a kind that did not occur in a round counts as 0. */
+  readonly medianCounts: (implementation: string, title: string) => Numbers;
 }
 
-export function createResults<Id extends string>(measures: Measures<Id>): Results<Id> {
+export function createResults(measures: Measures): Results {
   const values = new Map<string, number[]>();
-  const tallies = new Map<string, Numbers[]>();
+  const counted = new Map<string, Numbers[]>();
+  const wants = (id: string): boolean => Object.hasOwn(measures, id);
   return {
     recording: (implementation) => ({
-      record: (id, value) => push(values, `${implementation} ${id}`, value),
-      recordRequests: (unit, perUnit) => push(tallies, `${implementation} ${unit}`, perUnit),
+      wants,
+      record: (id, value) => {
+        if (!wants(id)) throw new Error(`the table has no measure ${id}`);
+        push(values, `${implementation} ${id}`, value);
+      },
+      count: (title, counts) => push(counted, `${implementation} ${title}`, counts),
     }),
     value: (implementation, id) => {
       const seen = values.get(`${implementation} ${id}`);
-      return seen === undefined ? undefined : (measures[id].summary ?? median)(seen);
+      return seen === undefined ? undefined : (measures[id]?.summary ?? median)(seen);
     },
     values: (implementation, id) => values.get(`${implementation} ${id}`) ?? [],
-    medianRequests: (implementation, unit) => {
-      const rounds = tallies.get(`${implementation} ${unit}`) ?? [];
+    medianCounts: (implementation, title) => {
+      const rounds = counted.get(`${implementation} ${title}`) ?? [];
       const kinds = new Set(rounds.flatMap((round) => [...round.keys()]));
       return new Map([...kinds].map((kind) => [kind, median(rounds.map((round) => round.get(kind) ?? 0))]));
     },
@@ -76,4 +73,10 @@ export function median(values: readonly number[]): number {
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? NaN;
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? NaN)) / 2;
+}
+
+/** A percentile of numbers. */
+export function quantile(values: readonly number[], q: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? NaN;
 }

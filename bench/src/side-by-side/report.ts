@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The results as a page section: the setting, a table of measures, tables of requests. Markdown, readable as text. */
-import type { Measure, Results } from './measures.ts';
+import type { Results, Scale } from './measures.ts';
 import type { Implementation } from './implementations.ts';
 import type { Options } from './options.ts';
-import type { Subject } from './subject.ts';
+import type { Bench } from './bench.ts';
 
-export interface Report<Id extends string> {
-  readonly subject: Subject<Id>;
+export interface Report {
+  readonly name: string;
+  readonly bench: Bench;
   readonly implementations: readonly Implementation[];
-  readonly results: Results<Id>;
+  readonly results: Results;
   readonly options: Options;
   /** The versions of Kubernetes, Node.js and driver, and the machine. */
   readonly setting: Readonly<Record<string, string>>;
 }
 
-export function toMarkdown<Id extends string>(report: Report<Id>): string {
-  const { subject, implementations, options, setting } = report;
-  const versions = implementations.map(({ name, version }) => `${name} ${version}`).join(', ');
+export function toMarkdown(report: Report): string {
+  const { bench, implementations, options, setting } = report;
+  const versions = implementations.map(({ name, version }) => `${name} ${version}`.trim()).join(', ');
   const others = Object.entries(setting).map(([name, value]) => `${name} ${value}`);
-  const sizes = `${options.load} ${subject.load.title}, ${options.foreign} foreign objects of each kind`;
+  const sizes = `${options.load} ${bench.load.title}, ${options.foreign} foreign objects of each kind`;
   return [
-    `${subject.programs.map(({ name }) => name).join(', ')}: ${[versions, ...others].join('; ')}. Medians of ${options.rounds} rounds; ${sizes}.`,
+    `${bench.title ?? bench.programs.map(({ name }) => name).join(', ')}: ${[versions, ...others].join('; ')}. Medians of ${options.rounds} rounds; ${sizes}.`,
     measureTable(report),
-    ...subject.units.flatMap((unit) => requestTable(report, unit)),
+    ...Object.keys(bench.counts).flatMap((title) => countTable(report, title)),
   ].join('\n\n');
 }
 
 /** What was measured in each round, for the spread. */
-export function toRounds<Id extends string>(report: Report<Id>): string {
-  const { subject, implementations, results } = report;
+export function toRounds(report: Report): string {
+  const { bench, implementations, results } = report;
   const rows = measuredIds(report).map((id) => {
-    const measure = subject.measures[id];
+    const measure = bench.measures[id]!;
     const rounds = implementations.map(({ name }) =>
       results
         .values(name, id)
@@ -43,41 +44,49 @@ export function toRounds<Id extends string>(report: Report<Id>): string {
 }
 
 /** Those that were measured. */
-export function measuredIds<Id extends string>({ subject, implementations, results }: Report<Id>): readonly Id[] {
-  const ids = Object.keys(subject.measures) as Id[];
-  return ids.filter((id) => implementations.some(({ name }) => results.value(name, id) !== undefined));
+export function measuredIds({ bench, implementations, results }: Report): readonly string[] {
+  return Object.keys(bench.measures).filter((id) =>
+    implementations.some(({ name }) => results.value(name, id) !== undefined),
+  );
 }
 
-function measureTable<Id extends string>(report: Report<Id>): string {
-  const { subject, implementations, results } = report;
+function measureTable(report: Report): string {
+  const { bench, implementations, results } = report;
   const rows = measuredIds(report).map((id) => {
-    const measure = subject.measures[id];
+    const measure = bench.measures[id]!;
     const values = implementations.map(({ name }) => results.value(name, id));
-    return [measure.title, ...values.map((value) => show(value, measure)), ratio(values)];
+    return [measure.title, ...values.map((value) => show(value, measure)), ...ratios(values)];
   });
-  return table(['', ...implementations.map(({ name }) => name), 'ours / upstream'], rows);
+  const [first, ...others] = implementations.map(({ name }) => name);
+  return table(['', first!, ...others, ...others.map((other) => `${first} / ${other}`)], rows);
 }
 
 /** Empty if nothing was counted. */
-function requestTable<Id extends string>({ implementations, results }: Report<Id>, unit: string): readonly string[] {
-  const columns = implementations.map(({ name }) => results.medianRequests(name, unit));
+function countTable({ bench, implementations, results }: Report, title: string): readonly string[] {
+  const columns = implementations.map(({ name }) => results.medianCounts(name, title));
   const kinds = [...new Set(columns.flatMap((column) => [...column.keys()]))].sort();
   if (kinds.length === 0) return [];
-  const shown = kinds.map((kind) => [kind, ...columns.map((column) => (column.get(kind) ?? 0).toFixed(2))]);
-  return [table([`requests per ${unit}`, ...implementations.map(({ name }) => name)], shown)];
+  const scale = bench.counts[title]!;
+  const shown = kinds.map((kind) => [kind, ...columns.map((column) => show(column.get(kind) ?? 0, scale))]);
+  return [table([title, ...implementations.map(({ name }) => name)], shown)];
 }
 
-export function show(value: number | undefined, { digits, unit }: Measure): string {
+export function show(value: number | undefined, { digits, unit }: Scale): string {
   if (value === undefined) return '-';
   const number = value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return unit === '' ? number : unit.startsWith('/') ? `${number}${unit}` : `${number} ${unit}`;
 }
 
-function ratio([ours, upstream]: readonly (number | undefined)[]): string {
-  return ours === undefined || upstream === undefined || upstream === 0 ? '' : (ours / upstream).toFixed(2);
+/** The first beside each of the others. */
+function ratios([first, ...others]: readonly (number | undefined)[]): readonly string[] {
+  return others.map((other) => ratio(first, other));
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function ratio(one: number | undefined, other: number | undefined): string {
+  return one === undefined || other === undefined || other === 0 ? '' : (one / other).toFixed(2);
+}
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(3, title.length, ...rows.map((row) => (row[column] ?? '').length)),
   );

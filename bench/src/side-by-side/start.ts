@@ -5,7 +5,8 @@ import { eventually } from '@csi-sidecars/e2e';
 import type { Recording } from './measures.ts';
 import type { Options } from './options.ts';
 import type { TestBed } from './test-bed.ts';
-import { cpuSeconds, memoryOf } from './process-cost.ts';
+import { recordMemory } from './idle-memory.ts';
+import { cpuSeconds } from './process-cost.ts';
 
 export interface FirstWork {
   /** The call that the waiting work causes. */
@@ -13,14 +14,11 @@ export interface FirstWork {
   readonly served: () => Promise<void>;
 }
 
-export type StartMeasure = 'startLease' | 'startCall' | 'rssIdle' | 'anonIdle' | 'cpuStart';
-
 export async function measureStart(
   bed: TestBed,
   { method, served, settleMs }: FirstWork & Pick<Options, 'settleMs'>,
-  to: Recording<StartMeasure>,
+  to: Recording,
 ): Promise<void> {
-  const { clock, patience } = bed.cluster;
   const { process, spawnedAtMs } = await bed.startSidecar();
   await served();
   const lease = bed.requests().find(({ resource }) => resource === 'leases');
@@ -29,10 +27,7 @@ export async function measureStart(
   const callAtMs = await firstCallAtMs(bed, method);
   if (callAtMs !== undefined) to.record('startCall', callAtMs - spawnedAtMs);
 
-  await clock.sleep(settleMs, patience.signal);
-  const { rssMib, anonMib } = memoryOf(process.pid);
-  to.record('rssIdle', rssMib);
-  to.record('anonIdle', anonMib);
+  await recordMemory(bed, { pid: process.pid, as: 'Idle', settleMs }, to);
   to.record('cpuStart', cpuSeconds(process.pid));
 }
 

@@ -1,74 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What one step of many units, such as attachments, costs the program under test. */
-import { type AuditedRequest } from '@csi-sidecars/e2e';
+/** What steps of many units, such as attachments, cost the programs under test. */
 import { busyShareSince, processorTimes } from './machine-load.ts';
 import type { Recording } from './measures.ts';
 import { cpuSeconds } from './process-cost.ts';
 import { isForVolumes, perUnit, untilQuiet } from './requests.ts';
 import type { Sidecar, TestBed } from './test-bed.ts';
+import type { Watching } from './watching.ts';
 
 export interface Step {
-  readonly sidecar: Sidecar;
-  /** For the table of requests. */
+  /** "attachment": the measures begin with it, and it is in the title of its table of requests. */
   readonly unit: string;
-  readonly load: number;
-  readonly run: () => Promise<void>;
+  readonly ask: (bed: TestBed, names: readonly string[]) => Promise<unknown>;
+  /** The states that all have reached when the step is done. */
+  readonly done: readonly string[];
 }
 
-export interface SharedStep extends Pick<Step, 'load' | 'run'> {
-  /** The programs that do the work together, each with its own table of requests. */
-  readonly workers: readonly Pick<Step, 'sidecar' | 'unit'>[];
+export interface Steps {
+  readonly names: readonly string[];
+  readonly watch: Watching;
+  readonly workers: readonly Worker[];
+  readonly steps: readonly Step[];
 }
 
-export interface SharedCost {
-  readonly startMs: number;
-  /** Share of the whole machine's processors. */
-  readonly busyPercent: number;
-  /** In the order of the workers. */
-  readonly costs: readonly ProgramCost[];
+export interface Worker {
+  /** Of programs that work together, the name of one: it begins its measures. */
+  readonly name?: string;
+  readonly sidecar: Sidecar;
 }
 
-export interface ProgramCost {
-  /** Those for volumes. */
-  readonly requests: readonly AuditedRequest[];
-  readonly cpuPerThousand: number;
-}
+const conflict = 409;
 
-export type StepCost = Omit<SharedCost, 'costs'> & ProgramCost;
-
-export async function measureStep(
+/** One after the other. Recorded are, as far as the table of the bench has them: rate, share of the processors, requests, conflicts, CPU time. */
+export async function measureSteps(
   bed: TestBed,
-  { sidecar, unit, load, run }: Step,
-  to: Pick<Recording<never>, 'recordRequests'>,
-): Promise<StepCost> {
-  const { costs, ...machine } = await measureSharedStep(bed, { workers: [{ sidecar, unit }], load, run }, to);
-  return { ...machine, ...costs[0]! };
-}
-
-export async function measureSharedStep(
-  bed: TestBed,
-  { workers, load, run }: SharedStep,
-  to: Pick<Recording<never>, 'recordRequests'>,
-): Promise<SharedCost> {
-  const before = await untilQuiet(bed);
+  { names, watch, workers, steps }: Steps,
+  to: Recording,
+): Promise<void> {
+  const record = (id: string, value: number): void => {
+    if (to.wants(id)) to.record(id, value);
+  };
   const cpuOf = (): readonly number[] => workers.map(({ sidecar: { process } }) => cpuSeconds(process.pid));
-  const cpuBefore = cpuOf();
-  const timesBefore = processorTimes();
-  const startMs = bed.cluster.clock.monotonicMs();
-  await run();
-  const busyPercent = busyShareSince(timesBefore) * 100;
-  const requests = (await untilQuiet(bed)).slice(before.length);
-  const cpuAfter = cpuOf();
-  const costs = workers.map(({ sidecar, unit }, index): ProgramCost => {
-    const own = requests.filter(({ user }) => user === sidecar.user);
-    to.recordRequests(unit, perUnit(own, load));
-    const cpu = (cpuAfter[index] ?? NaN) - (cpuBefore[index] ?? NaN);
-    return { requests: own.filter(isForVolumes), cpuPerThousand: (cpu / load) * 1000 };
-  });
-  return { startMs, busyPercent, costs };
-}
-
-/** Units per second, from the start until the last of these times. */
-export function rateOf(endedAtMs: readonly number[], { startMs }: Pick<StepCost, 'startMs'>): number {
-  return (endedAtMs.length / (Math.max(...endedAtMs) - startMs)) * 1000;
+  for (const { unit, ask, done } of steps) {
+    const before = await untilQuiet(bed);
+    const cpuBefore = cpuOf();
+    const timesBefore = processorTimes();
+    const startMs = bed.cluster.clock.monotonicMs();
+    await ask(bed, names);
+    for (const state of done) await watch.until(state, names);
+    record(`${unit} busy`, busyShareSince(timesBefore) * 100);
+    const endedMs = Math.max(...done.flatMap((state) => watch.times(state, names)));
+    record(`${unit} rate`, (names.length / (endedMs - startMs)) * 1000);
+    const requests = (await untilQuiet(bed)).slice(before.length);
+    const cpuAfter = cpuOf();
+    for (const [index, { name, sidecar }] of workers.entries()) {
+      const [prefix, suffix] = name === undefined ? ['', ''] : [`${name} `, `, ${name}`];
+      const all = requests.filter(({ user }) => user === sidecar.user);
+      const own = all.filter(isForVolumes);
+      to.count(`requests per ${unit}${suffix}`, perUnit(all, names.length));
+      record(`${prefix}${unit} requests`, own.length / names.length);
+      record(`${prefix}${unit} conflicts`, own.filter(({ code }) => code === conflict).length / names.length);
+      const cpu = (cpuAfter[index] ?? NaN) - (cpuBefore[index] ?? NaN);
+      record(`${prefix}${unit} cpu`, (cpu / names.length) * 1000);
+    }
+  }
 }

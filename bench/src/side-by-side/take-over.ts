@@ -11,11 +11,7 @@ import type { TestBed, Sidecar } from './test-bed.ts';
 /** Creates work with that name; resolves with the time when it was done, in monotonic milliseconds. */
 export type Serve = (name: string) => Promise<number>;
 
-export async function measureTakeOver(
-  bed: TestBed,
-  serve: Serve,
-  to: Recording<'takeOverTerm' | 'takeOverKill'>,
-): Promise<void> {
+export async function measureTakeOver(bed: TestBed, serve: Serve, to: Recording): Promise<void> {
   const first = await bed.startSidecar({ host: 'replica-a' });
   await untilLed(bed, 'replica-a');
   const second = await standby(bed, 'replica-b');

@@ -29,6 +29,7 @@ export interface TestBed extends AsyncDisposable {
   readonly cluster: BenchCluster;
   readonly namespace: string;
   readonly driver: DriverInstance;
+  readonly programs: readonly BenchProgram[];
   /** Starts the program with default lease times and without client-side throttling. */
   startSidecar(options?: SidecarOptions): Promise<Sidecar>;
   /** The requests of this test bed's sidecars, oldest first. */
@@ -40,7 +41,7 @@ export interface SidecarOptions {
   readonly host?: string;
   /** Default: 100. */
   readonly workers?: number;
-  /** Default: the first program of the subject. */
+  /** Default: the first program of the bench. */
   readonly program?: BenchProgram;
   /** Further flags. */
   readonly args?: readonly string[];
@@ -73,13 +74,6 @@ export interface ProgramTerms {
   readonly flags?: readonly string[];
 }
 
-/** The setup of the programs, for either implementation. */
-export interface Terms {
-  readonly programs: readonly ProgramTerms[];
-  /** Flags of our driver, in addition to those of every bench. */
-  readonly driverFlags?: readonly string[];
-}
-
 interface SetUp extends ProgramTerms {
   readonly connection: readonly string[];
   readonly user: string;
@@ -87,13 +81,14 @@ interface SetUp extends ProgramTerms {
 
 export interface TestBedOptions {
   readonly implementation: Implementation;
-  readonly subject: Terms;
+  /** Flags of our driver, in addition to those of every bench. */
+  readonly driverFlags?: readonly string[];
 }
 
 export async function openTestBed(
   cluster: BenchCluster,
   what: string,
-  { implementation, subject: { programs, driverFlags = [] } }: TestBedOptions,
+  { implementation, driverFlags = [] }: TestBedOptions,
 ): Promise<TestBed> {
   const { api, clock, controlPlane, env, patience } = cluster;
   const namespace = `${what}-${implementation.name}`;
@@ -125,16 +120,17 @@ export async function openTestBed(
     const connection = [`--kubeconfig=${kubeconfig}`, ...address, ...flags];
     return { ...program, connection, user: `system:serviceaccount:${namespace}:${account.name}` };
   };
-  const setUps = await Promise.all(programs.map(setUp));
+  const setUps = await Promise.all(implementation.terms.map(setUp));
   const resources = stack.move();
   const users = `system:serviceaccount:${namespace}:`;
   return {
     cluster,
     namespace,
     driver,
+    programs: setUps.map(({ name }) => name),
     startSidecar: async ({ host, workers = 100, program, args: more = [], env: own } = {}) => {
       const found = program === undefined ? setUps[0] : setUps.find(({ name }) => name === program);
-      if (found === undefined) throw new Error(`the subject has no program ${program}`);
+      if (found === undefined) throw new Error(`the bench has no program ${program}`);
       const { name, connection, workersFlag, flags: additional = [], user } = found;
       const { command, args } = implementation.programs.get(name)!;
       const given = [...connection, ...additional, ...(workersFlag === undefined ? [] : [`${workersFlag}=${workers}`])];

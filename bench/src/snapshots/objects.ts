@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Snapshots of one test bed: one of each claim, with the class of the test bed's name. */
 import { installSnapshotApi } from '@csi-sidecars/e2e';
-import { volumeSnapshotClasses, volumeSnapshots } from '@csi-sidecars/volume';
+import {
+  type VolumeSnapshot,
+  volumeSnapshotClasses,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
 import { inParallel } from '../side-by-side/in-parallel.ts';
 import { concurrency } from '../side-by-side/stored-volumes.ts';
 import type { TestBed } from '../side-by-side/test-bed.ts';
+import { watched, watching, type Watching } from '../side-by-side/watching.ts';
 
 /** From here on, only the programs under test change objects. */
-export async function prepareClass({ cluster, namespace, driver }: TestBed): Promise<void> {
+export async function installSnapshots({ cluster, namespace, driver }: TestBed): Promise<void> {
   const { api, clock, controlPlane, patience } = cluster;
   await controlPlane.components.get('kube-controller-manager')?.stop();
   await installSnapshotApi(api, { pass: (ms) => clock.sleep(ms, patience.signal) });
@@ -37,3 +43,26 @@ export async function takeSnapshots(bed: TestBed, names: readonly string[]): Pro
 export async function deleteSnapshots({ cluster, namespace }: TestBed, names: readonly string[]): Promise<void> {
   await inParallel(names, concurrency, (name) => cluster.api.delete(volumeSnapshots, { namespace, name }));
 }
+
+/** By snapshot: `gone` and `content gone` are two states, and it is over when both are reached. */
+export async function watchSnapshots({ cluster, namespace }: TestBed): Promise<Watching> {
+  const name = ({ metadata }: VolumeSnapshot): string | undefined => metadata?.name;
+  return await watching(cluster, [
+    watched({
+      resource: volumeSnapshots,
+      namespace,
+      states: { ready: (snapshot) => (snapshot.status?.readyToUse === true ? name(snapshot) : undefined) },
+      gone: { gone: name },
+    }),
+    watched({
+      resource: volumeSnapshotContents,
+      states: {},
+      gone: {
+        'content gone': ({ spec }) =>
+          spec?.volumeSnapshotRef?.namespace === namespace ? spec.volumeSnapshotRef.name : undefined,
+      },
+    }),
+  ]);
+}
+
+export const whenGone = ['gone', 'content gone'] as const;

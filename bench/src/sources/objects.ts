@@ -4,12 +4,12 @@ import { aClaim, installSnapshotApi } from '@csi-sidecars/e2e';
 import { connectCsi } from '@csi-sidecars/csi';
 import { namespaces, persistentVolumeClaims, persistentVolumes, silentLogger } from '@csi-sidecars/runtime';
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
-import { createClaim, createClass } from '../provisioner/claims.ts';
-import { watchVolumes } from '../provisioner/volume-watch.ts';
+import { createClaim, createClass, watchVolumes } from '../provisioner/claims.ts';
 import { inParallel } from '../side-by-side/in-parallel.ts';
 import { concurrency } from '../side-by-side/stored-volumes.ts';
 import type { TestBed } from '../side-by-side/test-bed.ts';
-import type { Copy } from './measures.ts';
+
+export type Copy = 'restore' | 'clone';
 
 const origin = 'origin';
 const snapshot = 'daily';
@@ -26,7 +26,7 @@ export async function createSource(bed: TestBed, what: Copy): Promise<void> {
   await using watch = await watchVolumes(bed);
   await createClaim(bed, origin);
   const { process } = await bed.startSidecar();
-  await watch.until('the source is bound', () => watch.boundAtMs.has(origin));
+  await watch.until('bound', [origin]);
   await process.stop();
   if (what === 'restore') await createSnapshot(bed);
 }
@@ -85,15 +85,11 @@ async function cutSnapshot({ cluster, driver }: TestBed, volumeHandle: string): 
 }
 
 export async function createCopies(bed: TestBed, names: readonly string[], what: Copy): Promise<void> {
-  const { cluster, namespace } = bed;
   const dataSource =
     what === 'restore'
       ? { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: snapshot }
       : { kind: 'PersistentVolumeClaim', name: origin };
-  await inParallel(names, concurrency, async (name) => {
-    const claim = aClaim(name, namespace, { dataSource });
-    await cluster.api.create(persistentVolumeClaims, { ...claim, metadata: { name, namespace } });
-  });
+  await inParallel(names, concurrency, (name) => createClaim(bed, name, { spec: { dataSource } }));
 }
 
 /** A snapshot has lost the finalizer; a claim is deleted by this call, and gone. */

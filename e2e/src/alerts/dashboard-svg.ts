@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Evaluated panels as one picture, in the dashboard's own grid. Plain SVG with a background of its own. */
-import { svgPicture, svgText } from '../svg.ts';
+import { svgElement, svgNumber as short, svgPicture } from '../svg.ts';
 import type { EvaluatedPanel, Line } from './dashboard.ts';
 
 export interface Picture {
@@ -32,7 +32,7 @@ const sampleWidth = 18;
 const axisWidth = 62;
 const colours = ['#2563eb', '#d97706', '#059669', '#dc2626', '#7c3aed', '#0891b2', '#be185d', '#65a30d', '#475569'];
 /** Lines beyond the number of colours differ by their dashes. */
-const dashes = ['', '5 2', '1.5 2', '8 2 2 2'];
+const dashes = [undefined, '5 2', '1.5 2', '8 2 2 2'];
 const [ink, faint, grid] = ['#1f2937', '#6b7280', '#e5e7eb'];
 
 export function toSvg({ title, panels, times }: Picture): string {
@@ -61,7 +61,15 @@ function drawn({ panel, queries }: EvaluatedPanel, times: readonly number[]): st
     height: area.height - 32 - 30 - legend.lines * legendLineHeight,
   };
   return [
-    `<rect x="${area.x + gap}" y="${area.y + gap}" width="${area.width - 2 * gap}" height="${area.height - 2 * gap}" rx="3" fill="#ffffff" stroke="${grid}"/>`,
+    svgElement('rect', {
+      x: area.x + gap,
+      y: area.y + gap,
+      width: area.width - 2 * gap,
+      height: area.height - 2 * gap,
+      rx: 3,
+      fill: '#ffffff',
+      stroke: grid,
+    }),
     text({ x: area.x + 12, y: area.y + 20, size: 12, weight: 'bold', content: panel.title }),
     ...(lines.length === 0
       ? [text({ x: plot.x + 20, y: plot.y + plot.height / 2, colour: faint, content: 'no data' })]
@@ -94,7 +102,7 @@ function chart({ lines, unit, plot, times }: Chart): readonly string[] {
       anchor: 'end',
       content: inUnit(index * step, step, unit),
     });
-    return `<path d="M${short(plot.x)} ${short(y)}h${short(plot.width)}" stroke="${grid}"/>${label}`;
+    return svgElement('path', { d: `M${short(plot.x)} ${short(y)}h${short(plot.width)}`, stroke: grid }) + label;
   });
   const everyMinutes = plot.width < 300 ? 20 : 10;
   const vertical = times
@@ -111,7 +119,7 @@ function chart({ lines, unit, plot, times }: Chart): readonly string[] {
     );
   const paths = lines.map(({ values }, index) => {
     const d = pathOf(values.map((value, at) => (value === undefined ? undefined : [atX(times[at]!), atY(value)])));
-    return `<path d="${d}" fill="none" stroke-width="1.4" stroke-linecap="round" ${strokeOf(index)}/>`;
+    return svgElement('path', { d, fill: 'none', 'stroke-width': 1.4, 'stroke-linecap': 'round', ...strokeOf(index) });
   });
   return [...horizontal, ...vertical, ...paths];
 }
@@ -154,7 +162,8 @@ function legendOf(lines: readonly Line[], area: Area): Legend {
   const atY = (at: number): number => area.y + area.height - 12 - (count - 1 - at) * legendLineHeight;
   const drawnEntries = places.map((place, index) => {
     const y = atY(place.line);
-    const sample = `<path d="M${short(place.x)} ${short(y - 3.5)}h13" stroke-width="2.2" ${strokeOf(index)}/>`;
+    const d = `M${short(place.x)} ${short(y - 3.5)}h13`;
+    const sample = svgElement('path', { d, 'stroke-width': 2.2, ...strokeOf(index) });
     return sample + text({ x: place.x + sampleWidth, y, size: 10, content: names[index]! });
   });
   const missing = names.length - places.length;
@@ -166,9 +175,9 @@ function highestOf({ values }: Line): number {
   return Math.max(...values.map((value) => value ?? 0));
 }
 
-function strokeOf(index: number): string {
-  const dash = dashes[Math.floor(index / colours.length) % dashes.length]!;
-  return `stroke="${colours[index % colours.length]}"${dash === '' ? '' : ` stroke-dasharray="${dash}"`}`;
+function strokeOf(index: number): Readonly<Record<string, string | undefined>> {
+  const dash = dashes[Math.floor(index / colours.length) % dashes.length];
+  return { stroke: colours[index % colours.length], 'stroke-dasharray': dash };
 }
 
 /** 1, 2 or 5 times a power of ten, or of two for bytes, so that there are two to five steps. */
@@ -210,9 +219,5 @@ interface Text {
 
 function text({ x, y, content, size, colour = ink, weight, anchor }: Text): string {
   const font = { 'font-size': size, 'font-weight': weight, 'text-anchor': anchor };
-  return svgText({ x: short(x), y: short(y), fill: colour, ...font }, content);
-}
-
-function short(value: number): string {
-  return String(Number(value.toFixed(1)));
+  return svgElement('text', { x, y, fill: colour, ...font }, content);
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Capacity from nothing, at rest, and while others change labels: time, requests, calls, CPU time, memory. */
 import { eventually } from '@csi-sidecars/e2e';
+import type { Part } from '../side-by-side/bench.ts';
+import { recordMemory } from '../side-by-side/idle-memory.ts';
 import type { Recording } from '../side-by-side/measures.ts';
-import { measureBesideForeign } from '../side-by-side/idle-memory.ts';
-import type { Options } from '../side-by-side/options.ts';
 import { cpuSeconds, memoryOf } from '../side-by-side/process-cost.ts';
 import { isForVolumes, perUnit } from '../side-by-side/requests.ts';
 import type { SidecarOptions, TestBed } from '../side-by-side/test-bed.ts';
-import type { CapacityMeasure } from './measures.ts';
-import { classCount, countObjects, createSegments, labelEverything, removeSegments } from './objects.ts';
+import { classCount, countObjects, createSegments, driverFlags, labelEverything, removeSegments } from './objects.ts';
 
 const watchMs = 100;
 /** The defaults, one write a second, would be all that is measured. */
@@ -37,22 +36,15 @@ async function untilPublished(bed: TestBed, count: number): Promise<void> {
 }
 
 /** With one segment: objects of this program add nothing to the memory. */
-export async function besideForeign(
-  bed: TestBed,
-  options: Pick<Options, 'settleMs'>,
-  to: Recording<'rssForeign' | 'anonForeign'>,
-): Promise<void> {
+const foreign: Part = async (bed, options, to) => {
   await createSegments(bed, 1);
-  const proveSynced = (): Promise<void> => untilPublished(bed, classCount);
-  await measureBesideForeign(bed, { ...options, proveSynced, sidecar: terms(bed, '10s') }, to);
+  const { process } = await bed.startSidecar(terms(bed, '10s'));
+  await untilPublished(bed, classCount);
+  await recordMemory(bed, { ...options, pid: process.pid, as: 'Foreign' }, to);
   await removeSegments(bed, 1);
-}
+};
 
-export async function measurePublishing(
-  bed: TestBed,
-  { load, settleMs, quick }: Pick<Options, 'load' | 'settleMs' | 'quick'>,
-  to: Recording<CapacityMeasure>,
-): Promise<void> {
+const publishingPart: Part = async (bed, { load, settleMs, quick }, to) => {
   const { clock, patience } = bed.cluster;
   const segments = load / classCount;
   const sleep = (ms: number): Promise<void> => clock.sleep(ms, patience.signal);
@@ -62,7 +54,7 @@ export async function measurePublishing(
   await untilPublished(bed, load);
   to.record('publishTime', (clock.monotonicMs() - startMs) / 1000);
   to.record('publishCpu', cpuSeconds(process.pid));
-  to.recordRequests('object', perUnit(bed.requests(), load));
+  to.count('requests per object', perUnit(bed.requests(), load));
 
   await sleep(settleMs);
   const windowMs = quick ? 20_000 : 60_000;
@@ -79,7 +71,7 @@ export async function measurePublishing(
 
   await measureChanges(bed, { segments, sleep, settleMs }, to);
   await removeSegments(bed, segments);
-}
+};
 
 interface Changing {
   readonly segments: number;
@@ -88,11 +80,7 @@ interface Changing {
 }
 
 /** With another process, which adopts the objects and does not poll meanwhile. */
-async function measureChanges(
-  bed: TestBed,
-  { segments, sleep, settleMs }: Changing,
-  to: Recording<CapacityMeasure>,
-): Promise<void> {
+async function measureChanges(bed: TestBed, { segments, sleep, settleMs }: Changing, to: Recording): Promise<void> {
   const { patience } = bed.cluster;
   const before = await callCount(bed);
   const { process } = await bed.startSidecar(terms(bed, '1h'));
@@ -119,3 +107,6 @@ async function callCount({ driver }: TestBed): Promise<number> {
   const calls = await driver.control.calls();
   return calls.filter(({ method }) => method.endsWith('/GetCapacity')).length;
 }
+
+export { driverFlags };
+export const parts: Readonly<Record<string, Part>> = { publishing: publishingPart, foreign };

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Expansions at once, then as many modifications. The controller-manager is stopped: nothing but the program under test changes the claims. */
+import { aStorageClass } from '@csi-sidecars/e2e';
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  storageClasses,
+  volumeAttributesClasses,
+} from '@csi-sidecars/runtime';
+import type { Part } from '../side-by-side/bench.ts';
+import { createBoundClaims } from '../side-by-side/bound-claims.ts';
+import { recordMemory } from '../side-by-side/idle-memory.ts';
+import { inParallel } from '../side-by-side/in-parallel.ts';
+import { measureSteps } from '../side-by-side/step-cost.ts';
+import { concurrency, namesOf } from '../side-by-side/stored-volumes.ts';
+import type { TestBed } from '../side-by-side/test-bed.ts';
+import { foreignPart, leadersPart, startPart, type Served } from '../side-by-side/usual-parts.ts';
+import { watched, watching, type Watching } from '../side-by-side/watching.ts';
+
+const sizeAfter = '2Gi';
+
+/** The class that claims are moved to. */
+const classAfter = ({ namespace }: TestBed): string => `${namespace}-gold`;
+
+export async function prepare(bed: TestBed): Promise<void> {
+  const { cluster, namespace, driver } = bed;
+  await cluster.controlPlane.components.get('kube-controller-manager')?.stop();
+  await cluster.api.create(storageClasses, aStorageClass(namespace, driver.name, { allowVolumeExpansion: true }));
+  await cluster.api.create(volumeAttributesClasses, {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'VolumeAttributesClass',
+    metadata: { name: classAfter(bed) },
+    driverName: driver.name,
+    parameters: { tier: 'gold' },
+  });
+}
+
+async function askForMore(bed: TestBed, names: readonly string[]): Promise<void> {
+  await changeClaims(bed, names, { resources: { requests: { storage: sizeAfter } } });
+}
+
+async function askForClass(bed: TestBed, names: readonly string[]): Promise<void> {
+  await changeClaims(bed, names, { volumeAttributesClassName: classAfter(bed) });
+}
+
+async function changeClaims({ cluster, namespace }: TestBed, names: readonly string[], spec: object): Promise<void> {
+  await inParallel(names, concurrency, (name) =>
+    cluster.api.patch(
+      { resource: persistentVolumeClaims, ref: { namespace, name } },
+      { type: 'merge', body: { spec } },
+    ),
+  );
+}
+
+/** Done: a claim has the size or the class, and nothing of the change is left in its status. */
+async function watchClaims(bed: TestBed): Promise<Watching> {
+  const { cluster, namespace } = bed;
+  const nameIf = (isSo: boolean, { metadata }: PersistentVolumeClaim): string | undefined =>
+    isSo ? metadata?.name : undefined;
+  return await watching(cluster, [
+    watched({
+      resource: persistentVolumeClaims,
+      namespace,
+      states: {
+        expanded: (claim) => {
+          const { capacity, allocatedResourceStatuses } = claim.status ?? {};
+          return nameIf(
+            capacity?.['storage'] === sizeAfter && allocatedResourceStatuses?.['storage'] === undefined,
+            claim,
+          );
+        },
+        modified: (claim) => {
+          const { currentVolumeAttributesClassName, modifyVolumeStatus } = claim.status ?? {};
+          return nameIf(
+            currentVolumeAttributesClassName === classAfter(bed) && modifyVolumeStatus === undefined,
+            claim,
+          );
+        },
+      },
+    }),
+  ]);
+}
+
+const served: Served = {
+  watch: watchClaims,
+  ask: async (bed: TestBed, names: readonly string[]) => {
+    await createBoundClaims(bed, names);
+    await askForMore(bed, names);
+  },
+  done: 'expanded',
+};
+
+const claims: Part = async (bed, { load, settleMs }, to) => {
+  const names = namesOf(bed, 'volume', load);
+  await using watch = await watchClaims(bed);
+  await createBoundClaims(bed, names);
+  const sidecar = await bed.startSidecar();
+  const first = namesOf(bed, 'first', 1);
+  await served.ask(bed, first);
+  await watch.until('expanded', first);
+  const steps = [
+    { unit: 'expansion', ask: askForMore, done: ['expanded'] },
+    { unit: 'modification', ask: askForClass, done: ['modified'] },
+  ];
+  await measureSteps(bed, { names, watch, workers: [{ sidecar }], steps }, to);
+  await recordMemory(bed, { pid: sidecar.process.pid, as: 'After', settleMs }, to);
+};
+
+/** There are no nodes that could finish an expansion. */
+export const driverFlags: readonly string[] = ['--without=node.EXPAND_VOLUME'];
+export const parts: Readonly<Record<string, Part>> = {
+  start: startPart(served, 'ControllerExpandVolume'),
+  claims,
+  leaders: leadersPart(served),
+  foreign: foreignPart(served),
+};
