@@ -20,21 +20,21 @@ import { installSnapshots } from '../snapshots/objects.ts';
 import { createBoundClaims } from '../side-by-side/bound-claims.ts';
 import { inParallel } from '../side-by-side/in-parallel.ts';
 import { concurrency, namesOf } from '../side-by-side/stored-volumes.ts';
-import type { TestBed } from '../side-by-side/test-bed.ts';
+import type { BenchEnvironment } from '../side-by-side/environment.ts';
 import { watching } from '../side-by-side/watching.ts';
 
-export async function prepare(bed: TestBed): Promise<void> {
-  const { cluster, namespace, driver } = bed;
-  await installSnapshots(bed);
-  await registerNodes(bed);
+export async function prepare(environment: BenchEnvironment): Promise<void> {
+  const { cluster, namespace, driver } = environment;
+  await installSnapshots(environment);
+  await registerNodes(environment);
   await cluster.api.create(storageClasses, aStorageClass(namespace, driver.name, { allowVolumeExpansion: true }));
 }
 
 /** One kind of work: what there is before, what is asked for, and how it is seen that it is done. */
 interface Work {
   readonly rate: string;
-  readonly before: (bed: TestBed, names: readonly string[]) => Promise<void>;
-  readonly ask: (bed: TestBed, names: readonly string[]) => Promise<void>;
+  readonly before: (environment: BenchEnvironment, names: readonly string[]) => Promise<void>;
+  readonly ask: (environment: BenchEnvironment, names: readonly string[]) => Promise<void>;
   readonly resource: Resource;
   /** The names that an object proves done. */
   readonly doneBy: (object: KubeObject) => string | undefined;
@@ -55,7 +55,7 @@ export const works: readonly Work[] = [
   {
     rate: 'attachRate',
     before: createVolumes,
-    ask: async (bed, names) => void (await attach(bed, names)),
+    ask: async (environment, names) => void (await attach(environment, names)),
     resource: volumeAttachments,
     doneBy: (object: Seen) => nameIf(object.status?.attached === true, object),
   },
@@ -91,13 +91,16 @@ export const works: readonly Work[] = [
 ];
 
 /** As the controller-manager hands them to the driver. */
-async function createClaims(bed: TestBed, names: readonly string[]): Promise<void> {
-  const annotations = { 'volume.kubernetes.io/storage-provisioner': bed.driver.name };
-  await inParallel(names, concurrency, (name) => createClaim(bed, name, { annotations }));
+async function createClaims(environment: BenchEnvironment, names: readonly string[]): Promise<void> {
+  const annotations = { 'volume.kubernetes.io/storage-provisioner': environment.driver.name };
+  await inParallel(names, concurrency, (name) => createClaim(environment, name, { annotations }));
 }
 
 /** As snapshot-controller writes them. */
-async function createContents({ cluster, namespace, driver }: TestBed, names: readonly string[]): Promise<void> {
+async function createContents(
+  { cluster, namespace, driver }: BenchEnvironment,
+  names: readonly string[],
+): Promise<void> {
   await inParallel(names, concurrency, async (name) => {
     const volume = await cluster.api.get(persistentVolumes, { name });
     await cluster.api.create(volumeSnapshotContents, {
@@ -117,22 +120,22 @@ async function createContents({ cluster, namespace, driver }: TestBed, names: re
 
 /** Resolves with the units per second, from the first request of the bench to the last one that is done. */
 export async function perform(
-  bed: TestBed,
+  environment: BenchEnvironment,
   work: Work,
   { what, count }: { readonly what: string; readonly count: number },
 ): Promise<number> {
-  const names = namesOf(bed, `${work.rate.toLowerCase()}-${what}`, count);
-  await work.before(bed, names);
-  const { clock } = bed.cluster;
-  await using watch = await watching(bed.cluster, [{ resource: work.resource, states: { done: work.doneBy } }]);
+  const names = namesOf(environment, `${work.rate.toLowerCase()}-${what}`, count);
+  await work.before(environment, names);
+  const { clock } = environment.cluster;
+  await using watch = await watching(environment.cluster, [{ resource: work.resource, states: { done: work.doneBy } }]);
   const startMs = clock.monotonicMs();
-  await work.ask(bed, names);
+  await work.ask(environment, names);
   await watch.until('done', names);
   return (count / (Math.max(...watch.times('done', names)) - startMs)) * 1000;
 }
 
-/** Removes what a test bed has left, so that it is no load of the next one. Its programs have ended. */
-export async function clear({ cluster: { api }, namespace, driver }: TestBed): Promise<void> {
+/** Removes what a test environment has left, so that it is no load of the next one. Its programs have ended. */
+export async function clear({ cluster: { api }, namespace, driver }: BenchEnvironment): Promise<void> {
   const isOurs = (object: KubeObject): boolean => {
     const { spec, metadata } = object as KubeObject & {
       readonly spec?: {

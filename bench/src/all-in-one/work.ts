@@ -10,10 +10,10 @@ import { implementationOf, type Implementation } from '../side-by-side/implement
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
 import { cpuSeconds, memoryOf } from '../side-by-side/process-cost.ts';
-import type { ProgramTerms, Sidecar, TestBed } from '../side-by-side/test-bed.ts';
+import type { ProgramTerms, Sidecar, BenchEnvironment } from '../side-by-side/environment.ts';
 import { clear, perform, prepare, works } from './objects.ts';
 
-/** A port that no other test bed has at the time: they run one after another. */
+/** A port that no other test environment has at the time: they run one after another. */
 const probePort = 39_808;
 
 const probe: ProgramTerms = {
@@ -42,8 +42,8 @@ export function makes(env: Environment, separate: readonly ProgramTerms[]): read
 }
 
 /** Every watch that was opened: none of these runs lasts as long as one of them. */
-function countWatches(bed: TestBed, to: Recording): void {
-  const open = bed.requests().filter(({ verb, resource }) => verb === 'watch' && resource !== 'leases');
+function countWatches(environment: BenchEnvironment, to: Recording): void {
+  const open = environment.requests().filter(({ verb, resource }) => verb === 'watch' && resource !== 'leases');
   const kinds = Map.groupBy(open, (request) => rightOf(request).replace(/^watch /, ''));
   to.record('watches', open.length);
   to.count('watches', new Map([...kinds].map(([kind, requests]) => [kind, requests.length])));
@@ -55,14 +55,14 @@ function sum(sidecars: readonly Sidecar[], of: (pid: number) => number): number 
 
 /** Starts all programs, and records their memory once they are idle. */
 async function startAll(
-  bed: TestBed,
+  environment: BenchEnvironment,
   { settleMs, as }: Pick<Options, 'settleMs'> & { readonly as: string },
   to: Recording,
 ): Promise<readonly Sidecar[]> {
-  const { clock, patience } = bed.cluster;
-  const sidecars = await Promise.all(bed.programs.map((program) => bed.startSidecar({ program })));
+  const { clock, patience } = environment.cluster;
+  const sidecars = await Promise.all(environment.programs.map((program) => environment.startSidecar({ program })));
   // Finished work proves that all caches are filled.
-  for (const work of works) await perform(bed, work, { what: 'first', count: 1 });
+  for (const work of works) await perform(environment, work, { what: 'first', count: 1 });
   await clock.sleep(settleMs, patience.signal);
   to.record(
     `rss${as}`,
@@ -75,28 +75,28 @@ async function startAll(
   return sidecars;
 }
 
-async function end(bed: TestBed, sidecars: readonly Sidecar[]): Promise<void> {
+async function end(environment: BenchEnvironment, sidecars: readonly Sidecar[]): Promise<void> {
   for (const { process } of sidecars) await process.stop();
-  await clear(bed);
+  await clear(environment);
 }
 
-const work: Part = async (bed, { load, settleMs }, to) => {
-  const sidecars = await startAll(bed, { settleMs, as: 'Idle' }, to);
+const work: Part = async (environment, { load, settleMs }, to) => {
+  const sidecars = await startAll(environment, { settleMs, as: 'Idle' }, to);
   const before = sum(sidecars, cpuSeconds);
   to.record('cpuStart', before);
-  countWatches(bed, to);
-  for (const each of works) to.record(each.rate, await perform(bed, each, { what: 'many', count: load }));
+  countWatches(environment, to);
+  for (const each of works) to.record(each.rate, await perform(environment, each, { what: 'many', count: load }));
   to.record('cpuWork', ((sum(sidecars, cpuSeconds) - before) / load) * 1000);
-  await end(bed, sidecars);
+  await end(environment, sidecars);
 };
 
-const foreign: Part = async (bed, { settleMs }, to) => {
-  const sidecars = await startAll(bed, { settleMs, as: 'Foreign' }, to);
+const foreign: Part = async (environment, { settleMs }, to) => {
+  const sidecars = await startAll(environment, { settleMs, as: 'Foreign' }, to);
   to.record(
     'peakForeign',
     sum(sidecars, (pid) => memoryOf(pid).peakMib),
   );
-  await end(bed, sidecars);
+  await end(environment, sidecars);
 };
 
 export { driverFlags, prepare };

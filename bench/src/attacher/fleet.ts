@@ -1,63 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The objects that one test bed attaches: nodes that exist only in the API, volumes in the driver and in the API, and attachments
+ * The objects that one test environment attaches: nodes that exist only in the API, volumes in the driver and in the API, and attachments
  * that the bench writes itself, because there are no pods.
  */
 import { anAttachment, aVolume } from '@csi-sidecars/e2e';
 import { csiNodes, persistentVolumes, volumeAttachments, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { inParallel } from '../side-by-side/in-parallel.ts';
 import { concurrency, createStoredVolumes } from '../side-by-side/stored-volumes.ts';
-import type { TestBed } from '../side-by-side/test-bed.ts';
+import type { BenchEnvironment } from '../side-by-side/environment.ts';
 import { watched, watching, type Watching } from '../side-by-side/watching.ts';
 
 /** As many as the driver is configured with. */
 export const nodeIds: readonly string[] = ['1', '2', '3', '4', '5'].map((n) => `storage-node-${n}`);
 
-const nodeName = ({ namespace }: TestBed, id: string): string => `${namespace}-${id}`;
+const nodeName = ({ namespace }: BenchEnvironment, id: string): string => `${namespace}-${id}`;
 
-export async function registerNodes(bed: TestBed): Promise<void> {
-  const { cluster, driver } = bed;
+export async function registerNodes(environment: BenchEnvironment): Promise<void> {
+  const { cluster, driver } = environment;
   for (const id of nodeIds) {
     await cluster.api.create(csiNodes, {
       apiVersion: 'storage.k8s.io/v1',
       kind: 'CSINode',
-      metadata: { name: nodeName(bed, id) },
+      metadata: { name: nodeName(environment, id) },
       spec: { drivers: [{ name: driver.name, nodeID: id, topologyKeys: [] }] },
     });
   }
 }
 
 /** Names are unique in the cluster, and the same for a volume and its attachment. */
-export async function createVolumes(bed: TestBed, names: readonly string[]): Promise<void> {
-  const { cluster, driver } = bed;
-  await createStoredVolumes(bed, names, async ({ name, handle }) => {
+export async function createVolumes(environment: BenchEnvironment, names: readonly string[]): Promise<void> {
+  const { cluster, driver } = environment;
+  await createStoredVolumes(environment, names, async ({ name, handle }) => {
     await cluster.api.create(persistentVolumes, aVolume(name, { driver: driver.name, volumeHandle: handle }));
   });
 }
 
 /** Attaches each volume to one of the nodes, in turn. Resolves with the time when the API server had accepted each, in monotonic milliseconds. */
-export async function attach(bed: TestBed, names: readonly string[]): Promise<ReadonlyMap<string, number>> {
+export async function attach(
+  environment: BenchEnvironment,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
   const acceptedAtMs = new Map<string, number>();
   await inParallel(names.entries(), concurrency, async ([index, name]) => {
-    const node = nodeName(bed, nodeIds[index % nodeIds.length] ?? '');
-    const wanted = { attacher: bed.driver.name, volumeName: name, nodeName: node };
-    await bed.cluster.api.create(volumeAttachments, anAttachment(name, wanted));
-    acceptedAtMs.set(name, bed.cluster.clock.monotonicMs());
+    const node = nodeName(environment, nodeIds[index % nodeIds.length] ?? '');
+    const wanted = { attacher: environment.driver.name, volumeName: name, nodeName: node };
+    await environment.cluster.api.create(volumeAttachments, anAttachment(name, wanted));
+    acceptedAtMs.set(name, environment.cluster.clock.monotonicMs());
   });
   return acceptedAtMs;
 }
 
-export async function detach({ cluster }: TestBed, names: readonly string[]): Promise<void> {
+export async function detach({ cluster }: BenchEnvironment, names: readonly string[]): Promise<void> {
   await inParallel(names, concurrency, (name) => cluster.api.delete(volumeAttachments, { name }));
 }
 
 /** Deletes the API objects, not the data in the storage. */
-export async function deleteVolumes({ cluster }: TestBed, names: readonly string[]): Promise<void> {
+export async function deleteVolumes({ cluster }: BenchEnvironment, names: readonly string[]): Promise<void> {
   await inParallel(names, concurrency, (name) => cluster.api.delete(persistentVolumes, { name }));
 }
 
 /** By the names of attachments and volumes, which are the same. */
-export async function watchAttachments({ cluster, driver }: TestBed): Promise<Watching> {
+export async function watchAttachments({ cluster, driver }: BenchEnvironment): Promise<Watching> {
   const ours = ({ spec, metadata }: VolumeAttachment): string | undefined =>
     spec.attacher === driver.name ? metadata?.name : undefined;
   return await watching(cluster, [

@@ -17,24 +17,24 @@ const newAttachments = 50;
 /** After the last deletion; not a multiple of the time of a detachment. */
 const laterMs = 3000;
 
-export const storm: Part = async (bed, { quick }, to) => {
-  const { clock, patience } = bed.cluster;
-  const { control } = bed.driver;
-  const leaving = namesOf(bed, 'leaving', quick ? 50 : 500);
-  const coming = namesOf(bed, 'coming', newAttachments);
-  await using watch = await watchAttachments(bed);
-  await createVolumes(bed, [...leaving, ...coming]);
-  await bed.startSidecar({ workers });
-  await attach(bed, leaving);
+export const storm: Part = async (environment, { quick }, to) => {
+  const { clock, patience } = environment.cluster;
+  const { control } = environment.driver;
+  const leaving = namesOf(environment, 'leaving', quick ? 50 : 500);
+  const coming = namesOf(environment, 'coming', newAttachments);
+  await using watch = await watchAttachments(environment);
+  await createVolumes(environment, [...leaving, ...coming]);
+  await environment.startSidecar({ workers });
+  await attach(environment, leaving);
   await watch.until('attached', leaving);
 
   await control.addFault({ method: 'ControllerUnpublishVolume', action: { kind: 'delay', ms: detachMs } });
   await control.addFault({ method: 'ControllerPublishVolume', action: { kind: 'delay', ms: attachMs } });
   const before = (await control.calls()).length;
   const detachedFromMs = clock.monotonicMs();
-  await detach(bed, leaving);
+  await detach(environment, leaving);
   await clock.sleep(laterMs, patience.signal);
-  const acceptedAtMs = await attach(bed, coming);
+  const acceptedAtMs = await attach(environment, coming);
   await watch.until('attached', coming);
   await watch.until('detached', leaving);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The claims of one test bed, in its namespace, with the class of the same name, and what becomes of them. */
+/** The claims of one test environment, in its namespace, with the class of the same name, and what becomes of them. */
 import { aClaim, aStorageClass } from '@csi-sidecars/e2e';
 import {
   type PersistentVolume,
@@ -15,15 +15,15 @@ import type { Options } from '../side-by-side/options.ts';
 import { cpuSeconds } from '../side-by-side/process-cost.ts';
 import { isForVolumes, perUnit, untilQuiet } from '../side-by-side/requests.ts';
 import { concurrency } from '../side-by-side/stored-volumes.ts';
-import type { Sidecar, TestBed } from '../side-by-side/test-bed.ts';
+import type { Sidecar, BenchEnvironment } from '../side-by-side/environment.ts';
 import { watched, watching, type Watching } from '../side-by-side/watching.ts';
 
-export async function createClass({ cluster, namespace, driver }: TestBed): Promise<void> {
+export async function createClass({ cluster, namespace, driver }: BenchEnvironment): Promise<void> {
   await cluster.api.create(storageClasses, aStorageClass(namespace, driver.name));
 }
 
 export async function createClaim(
-  { cluster, namespace }: TestBed,
+  { cluster, namespace }: BenchEnvironment,
   name: string,
   {
     annotations = {},
@@ -34,16 +34,16 @@ export async function createClaim(
   return await cluster.api.create(persistentVolumeClaims, { ...claim, metadata: { name, namespace, annotations } });
 }
 
-export async function createClaims(bed: TestBed, names: readonly string[]): Promise<void> {
-  await inParallel(names, concurrency, (name) => createClaim(bed, name));
+export async function createClaims(environment: BenchEnvironment, names: readonly string[]): Promise<void> {
+  await inParallel(names, concurrency, (name) => createClaim(environment, name));
 }
 
-export async function deleteClaims({ cluster, namespace }: TestBed, names: readonly string[]): Promise<void> {
+export async function deleteClaims({ cluster, namespace }: BenchEnvironment, names: readonly string[]): Promise<void> {
   await inParallel(names, concurrency, (name) => cluster.api.delete(persistentVolumeClaims, { namespace, name }));
 }
 
 /** By the names of the claims: `handed over` when the controller-manager marked it for the driver; `gone` is the volume. */
-export async function watchVolumes({ cluster, namespace }: TestBed): Promise<Watching> {
+export async function watchVolumes({ cluster, namespace }: BenchEnvironment): Promise<Watching> {
   const nameIf = (isSo: boolean, { metadata }: PersistentVolumeClaim): string | undefined =>
     isSo ? metadata?.name : undefined;
   const claimOf = ({ spec }: PersistentVolume): string | undefined =>
@@ -65,7 +65,7 @@ export async function watchVolumes({ cluster, namespace }: TestBed): Promise<Wat
 export interface Waiting {
   readonly watch: Watching;
   readonly names: readonly string[];
-  readonly create: (bed: TestBed) => Promise<void>;
+  readonly create: (environment: BenchEnvironment) => Promise<void>;
   /** Begins the measures. */
   readonly prefix?: string;
   /** In the title of the table of requests. */
@@ -76,19 +76,19 @@ export interface Waiting {
 
 /** Claims that wait when the program starts. Resolves with the program and its requests so far. */
 export async function measureWaiting(
-  bed: TestBed,
+  environment: BenchEnvironment,
   { watch, names, create, prefix = '', unit, whenBound }: Waiting,
   to: Recording,
 ): Promise<{ readonly sidecar: Sidecar; readonly requests: number }> {
-  const before = bed.requests().length;
-  await create(bed);
+  const before = environment.requests().length;
+  await create(environment);
   await watch.until('handed over', names);
-  const startMs = bed.cluster.clock.monotonicMs();
-  const sidecar = await bed.startSidecar();
+  const startMs = environment.cluster.clock.monotonicMs();
+  const sidecar = await environment.startSidecar();
   await watch.until('bound', names);
   const last = (state: string): number => Math.max(...watch.times(state, names));
   await whenBound?.(last('bound'));
-  const all = await untilQuiet(bed);
+  const all = await untilQuiet(environment);
   const requests = all.slice(before);
   const perSecond = (state: string): number => (names.length / (last(state) - startMs)) * 1000;
   const numbers = {
@@ -113,10 +113,10 @@ export interface Made extends Pick<Options, 'settleMs'> {
 }
 
 /** The memory of the program, then its volumes go. */
-export async function settleAndDelete(bed: TestBed, made: Made, to: Recording): Promise<void> {
+export async function settleAndDelete(environment: BenchEnvironment, made: Made, to: Recording): Promise<void> {
   const { sidecar, watch, names, as, settleMs } = made;
-  await recordMemory(bed, { pid: sidecar.process.pid, as, settleMs }, to);
-  await deleteClaims(bed, names);
+  await recordMemory(environment, { pid: sidecar.process.pid, as, settleMs }, to);
+  await deleteClaims(environment, names);
   await watch.until('gone', names);
   await sidecar.process.stop();
 }

@@ -9,7 +9,7 @@ import { isForVolumes, perUnit, untilQuiet } from '../side-by-side/requests.ts';
 import { measureStart } from '../side-by-side/start.ts';
 import { namesOf } from '../side-by-side/stored-volumes.ts';
 import { stream } from '../side-by-side/stream.ts';
-import type { TestBed } from '../side-by-side/test-bed.ts';
+import type { BenchEnvironment } from '../side-by-side/environment.ts';
 import { foreignPart, leadersPart } from '../side-by-side/usual-parts.ts';
 import type { Watching } from '../side-by-side/watching.ts';
 import { createClaim, createClaims, createClass, deleteClaims, measureWaiting, watchVolumes } from './claims.ts';
@@ -18,16 +18,16 @@ const claimsPerSecond = 30;
 /** Nine of 900 latencies are beyond the 99th percentile; with 300 it would be the third worst. */
 const streamSeconds = 30;
 
-const start: Part = async (bed, { settleMs, quick }, to) => {
-  await using watch = await watchVolumes(bed);
-  const first = namesOf(bed, 'first', 1);
-  await createClaims(bed, first);
+const start: Part = async (environment, { settleMs, quick }, to) => {
+  await using watch = await watchVolumes(environment);
+  const first = namesOf(environment, 'first', 1);
+  await createClaims(environment, first);
   await watch.until('handed over', first);
-  await measureStart(bed, { method: 'CreateVolume', served: () => watch.until('bound', first), settleMs }, to);
-  const streamed = namesOf(bed, 'streamed', claimsPerSecond * (quick ? 3 : streamSeconds));
-  await measureLatency(bed, { watch, names: streamed }, to);
+  await measureStart(environment, { method: 'CreateVolume', served: () => watch.until('bound', first), settleMs }, to);
+  const streamed = namesOf(environment, 'streamed', claimsPerSecond * (quick ? 3 : streamSeconds));
+  await measureLatency(environment, { watch, names: streamed }, to);
   // The next ones start on a cluster without them.
-  await deleteClaims(bed, [...first, ...streamed]);
+  await deleteClaims(environment, [...first, ...streamed]);
   await watch.until('gone', [...first, ...streamed]);
 };
 
@@ -36,10 +36,10 @@ interface Streamed {
   readonly names: readonly string[];
 }
 
-async function measureLatency(bed: TestBed, { watch, names }: Streamed, to: Recording): Promise<void> {
-  const ask = (name: string): Promise<unknown> => createClaim(bed, name);
+async function measureLatency(environment: BenchEnvironment, { watch, names }: Streamed, to: Recording): Promise<void> {
+  const ask = (name: string): Promise<unknown> => createClaim(environment, name);
   const claims = { watch, names, periodMs: 1000 / claimsPerSecond, ask, done: 'bound' };
-  const acceptedAtMs = await stream(bed, claims, to);
+  const acceptedAtMs = await stream(environment, claims, to);
   const record = (id: string, from: ReadonlyMap<string, number>, state: string): void => {
     const at = watch.at(state);
     // One watch may be faster than the other, or than the answer to the request.
@@ -52,37 +52,37 @@ async function measureLatency(bed: TestBed, { watch, names }: Streamed, to: Reco
   record('bound', acceptedAtMs, 'bound');
 }
 
-const volumes: Part = async (bed, { load, settleMs }, to) => {
-  const { clock } = bed.cluster;
-  const names = namesOf(bed, 'claim', load);
-  await using watch = await watchVolumes(bed);
-  const create = (): Promise<void> => createClaims(bed, names);
+const volumes: Part = async (environment, { load, settleMs }, to) => {
+  const { clock } = environment.cluster;
+  const names = namesOf(environment, 'claim', load);
+  await using watch = await watchVolumes(environment);
+  const create = (): Promise<void> => createClaims(environment, names);
   const waiting = { watch, names, create, unit: 'created volume' };
-  const { sidecar, requests } = await measureWaiting(bed, waiting, to);
+  const { sidecar, requests } = await measureWaiting(environment, waiting, to);
   const cpuCreated = cpuSeconds(sidecar.process.pid);
   const deleteMs = clock.monotonicMs();
-  await deleteClaims(bed, names);
+  await deleteClaims(environment, names);
   await watch.until('gone', names);
-  const all = await untilQuiet(bed);
+  const all = await untilQuiet(environment);
   const deleted = all.slice(requests);
   to.record('deletedTime', (Math.max(...watch.times('gone', names)) - deleteMs) / 1000);
   to.record('cpuDeleted', ((cpuSeconds(sidecar.process.pid) - cpuCreated) / load) * 1000);
   to.count('requests per deleted volume', perUnit(deleted, load));
   to.record('requestsDeleted', deleted.filter(isForVolumes).length / load);
   to.record('requestsSteady', all.length - all.filter(isForVolumes).length);
-  await recordMemory(bed, { pid: sidecar.process.pid, as: 'After', settleMs }, to);
+  await recordMemory(environment, { pid: sidecar.process.pid, as: 'After', settleMs }, to);
 };
 
 /** The controller-manager is stopped, so the bench marks the claim itself. */
-async function createMarked(bed: TestBed, names: readonly string[]): Promise<void> {
+async function createMarked(environment: BenchEnvironment, names: readonly string[]): Promise<void> {
   const annotations = {
-    'volume.kubernetes.io/storage-provisioner': bed.driver.name,
-    'volume.beta.kubernetes.io/storage-provisioner': bed.driver.name,
+    'volume.kubernetes.io/storage-provisioner': environment.driver.name,
+    'volume.beta.kubernetes.io/storage-provisioner': environment.driver.name,
   };
   for (const name of names) {
-    await createClaim(bed, name);
-    const ref = { namespace: bed.namespace, name };
-    await bed.cluster.api.patch(
+    await createClaim(environment, name);
+    const ref = { namespace: environment.namespace, name };
+    await environment.cluster.api.patch(
       { resource: persistentVolumeClaims, ref },
       { type: 'merge', body: { metadata: { annotations } } },
     );

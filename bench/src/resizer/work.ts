@@ -13,37 +13,41 @@ import { recordMemory } from '../side-by-side/idle-memory.ts';
 import { inParallel } from '../side-by-side/in-parallel.ts';
 import { measureSteps } from '../side-by-side/step-cost.ts';
 import { concurrency, namesOf } from '../side-by-side/stored-volumes.ts';
-import type { TestBed } from '../side-by-side/test-bed.ts';
+import type { BenchEnvironment } from '../side-by-side/environment.ts';
 import { foreignPart, leadersPart, startPart, type Served } from '../side-by-side/usual-parts.ts';
 import { watched, watching, type Watching } from '../side-by-side/watching.ts';
 
 const sizeAfter = '2Gi';
 
 /** The class that claims are moved to. */
-const classAfter = ({ namespace }: TestBed): string => `${namespace}-gold`;
+const classAfter = ({ namespace }: BenchEnvironment): string => `${namespace}-gold`;
 
-export async function prepare(bed: TestBed): Promise<void> {
-  const { cluster, namespace, driver } = bed;
+export async function prepare(environment: BenchEnvironment): Promise<void> {
+  const { cluster, namespace, driver } = environment;
   await cluster.controlPlane.components.get('kube-controller-manager')?.stop();
   await cluster.api.create(storageClasses, aStorageClass(namespace, driver.name, { allowVolumeExpansion: true }));
   await cluster.api.create(volumeAttributesClasses, {
     apiVersion: 'storage.k8s.io/v1',
     kind: 'VolumeAttributesClass',
-    metadata: { name: classAfter(bed) },
+    metadata: { name: classAfter(environment) },
     driverName: driver.name,
     parameters: { tier: 'gold' },
   });
 }
 
-async function askForMore(bed: TestBed, names: readonly string[]): Promise<void> {
-  await changeClaims(bed, names, { resources: { requests: { storage: sizeAfter } } });
+async function askForMore(environment: BenchEnvironment, names: readonly string[]): Promise<void> {
+  await changeClaims(environment, names, { resources: { requests: { storage: sizeAfter } } });
 }
 
-async function askForClass(bed: TestBed, names: readonly string[]): Promise<void> {
-  await changeClaims(bed, names, { volumeAttributesClassName: classAfter(bed) });
+async function askForClass(environment: BenchEnvironment, names: readonly string[]): Promise<void> {
+  await changeClaims(environment, names, { volumeAttributesClassName: classAfter(environment) });
 }
 
-async function changeClaims({ cluster, namespace }: TestBed, names: readonly string[], spec: object): Promise<void> {
+async function changeClaims(
+  { cluster, namespace }: BenchEnvironment,
+  names: readonly string[],
+  spec: object,
+): Promise<void> {
   await inParallel(names, concurrency, (name) =>
     cluster.api.patch(
       { resource: persistentVolumeClaims, ref: { namespace, name } },
@@ -53,8 +57,8 @@ async function changeClaims({ cluster, namespace }: TestBed, names: readonly str
 }
 
 /** Done: a claim has the size or the class, and nothing of the change is left in its status. */
-async function watchClaims(bed: TestBed): Promise<Watching> {
-  const { cluster, namespace } = bed;
+async function watchClaims(environment: BenchEnvironment): Promise<Watching> {
+  const { cluster, namespace } = environment;
   const nameIf = (isSo: boolean, { metadata }: PersistentVolumeClaim): string | undefined =>
     isSo ? metadata?.name : undefined;
   return await watching(cluster, [
@@ -72,7 +76,7 @@ async function watchClaims(bed: TestBed): Promise<Watching> {
         modified: (claim) => {
           const { currentVolumeAttributesClassName, modifyVolumeStatus } = claim.status ?? {};
           return nameIf(
-            currentVolumeAttributesClassName === classAfter(bed) && modifyVolumeStatus === undefined,
+            currentVolumeAttributesClassName === classAfter(environment) && modifyVolumeStatus === undefined,
             claim,
           );
         },
@@ -83,27 +87,27 @@ async function watchClaims(bed: TestBed): Promise<Watching> {
 
 const served: Served = {
   watch: watchClaims,
-  ask: async (bed: TestBed, names: readonly string[]) => {
-    await createBoundClaims(bed, names);
-    await askForMore(bed, names);
+  ask: async (environment: BenchEnvironment, names: readonly string[]) => {
+    await createBoundClaims(environment, names);
+    await askForMore(environment, names);
   },
   done: 'expanded',
 };
 
-const claims: Part = async (bed, { load, settleMs }, to) => {
-  const names = namesOf(bed, 'volume', load);
-  await using watch = await watchClaims(bed);
-  await createBoundClaims(bed, names);
-  const sidecar = await bed.startSidecar();
-  const first = namesOf(bed, 'first', 1);
-  await served.ask(bed, first);
+const claims: Part = async (environment, { load, settleMs }, to) => {
+  const names = namesOf(environment, 'volume', load);
+  await using watch = await watchClaims(environment);
+  await createBoundClaims(environment, names);
+  const sidecar = await environment.startSidecar();
+  const first = namesOf(environment, 'first', 1);
+  await served.ask(environment, first);
   await watch.until('expanded', first);
   const steps = [
     { unit: 'expansion', ask: askForMore, done: ['expanded'] },
     { unit: 'modification', ask: askForClass, done: ['modified'] },
   ];
-  await measureSteps(bed, { names, watch, workers: [{ sidecar }], steps }, to);
-  await recordMemory(bed, { pid: sidecar.process.pid, as: 'After', settleMs }, to);
+  await measureSteps(environment, { names, watch, workers: [{ sidecar }], steps }, to);
+  await recordMemory(environment, { pid: sidecar.process.pid, as: 'After', settleMs }, to);
 };
 
 /** There are no nodes that could finish an expansion. */

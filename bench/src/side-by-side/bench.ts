@@ -5,7 +5,7 @@ import type { Kind } from '../runtime/objects.ts';
 import type { Implementation } from './implementations.ts';
 import type { Measures, Recording, Scale } from './measures.ts';
 import type { Load, Options } from './options.ts';
-import type { ProgramTerms, TestBed } from './test-bed.ts';
+import type { ProgramTerms, BenchEnvironment } from './environment.ts';
 
 export interface Bench {
   readonly what: string;
@@ -29,10 +29,10 @@ export interface Work {
   readonly driverFlags?: readonly string[];
   /** What is compared. Default: our programs and upstream's. */
   readonly makes?: (env: Environment, programs: readonly ProgramTerms[]) => readonly Implementation[];
-  /** Prepares a test bed after its driver has started. */
-  readonly prepare?: (bed: TestBed) => Promise<void>;
+  /** Prepares a test environment after its driver has started. */
+  readonly prepare?: (environment: BenchEnvironment) => Promise<void>;
   /** The parts by their name for `--only`, in the order of a round; `foreign` is not of a round. */
   readonly parts: Readonly<Record<string, Part>>;
 }
 
-export type Part = (bed: TestBed, options: Options, to: Recording) => Promise<void>;
+export type Part = (environment: BenchEnvironment, options: Options, to: Recording) => Promise<void>;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Claims that are bound to volumes of the driver. The bench writes these objects itself, without provisioner and controller-manager. They have the
- * storage class of the test bed's name.
+ * storage class of the test environment's name.
  */
 import { aClaim, aVolume } from '@csi-sidecars/e2e';
 import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import { inParallel } from './in-parallel.ts';
 import { concurrency, createStoredVolumes } from './stored-volumes.ts';
-import type { TestBed } from './test-bed.ts';
+import type { BenchEnvironment } from './environment.ts';
 
 const size = '1Gi';
 
 /** A claim and its volume have the same name. */
-export async function createBoundClaims(bed: TestBed, names: readonly string[]): Promise<void> {
-  const { cluster, namespace, driver } = bed;
-  await createStoredVolumes(bed, names, async ({ name, handle }) => {
+export async function createBoundClaims(environment: BenchEnvironment, names: readonly string[]): Promise<void> {
+  const { cluster, namespace, driver } = environment;
+  await createStoredVolumes(environment, names, async ({ name, handle }) => {
     const claim = await cluster.api.create(persistentVolumeClaims, {
       ...aClaim(name, namespace, { volumeName: name }),
       metadata: { name, namespace, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
@@ -42,8 +42,11 @@ export async function createBoundClaims(bed: TestBed, names: readonly string[]):
   });
 }
 
-/** Removes the objects, so that the programs of the next test bed do not keep them in memory. */
-export async function removeBoundClaims({ cluster, namespace }: TestBed, names: readonly string[]): Promise<void> {
+/** Removes the objects, so that the programs of the next test environment do not keep them in memory. */
+export async function removeBoundClaims(
+  { cluster, namespace }: BenchEnvironment,
+  names: readonly string[],
+): Promise<void> {
   const { api } = cluster;
   // The controllers that would take off these finalizers are stopped.
   const body = { metadata: { finalizers: null } };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Nodes of the driver of one test bed, each with a segment of its own. No kubelet runs on them. */
+/** Nodes of the driver of one test environment, each with a segment of its own. No kubelet runs on them. */
 import { csiNodes, ignoreNotFound, nodes } from '@csi-sidecars/runtime';
 import { inParallel } from './in-parallel.ts';
-import type { TestBed } from './test-bed.ts';
+import type { BenchEnvironment } from './environment.ts';
 
 const segmentKey = 'bench.csi.test/segment';
 const concurrency = 32;
 
-export const nodeName = ({ namespace }: TestBed, n: number): string => `${namespace}-node-${n}`;
+export const nodeName = ({ namespace }: BenchEnvironment, n: number): string => `${namespace}-node-${n}`;
 
 /** Flags of the driver: it has that many nodes. */
 export function driverNodeFlags(count: number): readonly string[] {
@@ -17,21 +17,21 @@ export function driverNodeFlags(count: number): readonly string[] {
   ];
 }
 
-export async function createDriverNodes(bed: TestBed, count: number): Promise<void> {
-  const { api } = bed.cluster;
+export async function createDriverNodes(environment: BenchEnvironment, count: number): Promise<void> {
+  const { api } = environment.cluster;
   await inParallel(Array(count).keys(), concurrency, async (n) => {
-    const name = nodeName(bed, n);
+    const name = nodeName(environment, n);
     await api.create(nodes, { metadata: { name, labels: { [segmentKey]: `s-${n}` } } });
-    const driver = { name: bed.driver.name, nodeID: `node-${n}`, topologyKeys: [segmentKey] };
+    const driver = { name: environment.driver.name, nodeID: `node-${n}`, topologyKeys: [segmentKey] };
     await api.create(csiNodes, { metadata: { name }, spec: { drivers: [driver] } });
   });
 }
 
-/** The next test bed must not watch them. */
-export async function removeDriverNodes(bed: TestBed, count: number): Promise<void> {
-  const { api } = bed.cluster;
+/** The next test environment must not watch them. */
+export async function removeDriverNodes(environment: BenchEnvironment, count: number): Promise<void> {
+  const { api } = environment.cluster;
   await inParallel(Array(count).keys(), concurrency, async (n) => {
-    const ref = { name: nodeName(bed, n) };
+    const ref = { name: nodeName(environment, n) };
     await api.delete(csiNodes, ref).catch(ignoreNotFound);
     await api.delete(nodes, ref).catch(ignoreNotFound);
   });

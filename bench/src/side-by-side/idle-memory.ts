@@ -3,7 +3,7 @@
 import type { Recording } from './measures.ts';
 import type { Options } from './options.ts';
 import { memoryOf } from './process-cost.ts';
-import type { TestBed } from './test-bed.ts';
+import type { BenchEnvironment } from './environment.ts';
 
 interface Idle extends Pick<Options, 'settleMs'> {
   readonly pid: number;
@@ -13,7 +13,7 @@ interface Idle extends Pick<Options, 'settleMs'> {
 
 /** The memory of a process that was idle for a while. */
 export async function recordMemory(
-  { cluster: { clock, patience } }: TestBed,
+  { cluster: { clock, patience } }: BenchEnvironment,
   { pid, as, settleMs }: Idle,
   to: Recording,
 ): Promise<void> {

@@ -2,7 +2,7 @@
 /** The programs that are compared, with their versions. All programs of one implementation run together. */
 import { spawnSync } from 'node:child_process';
 import { findProgram, type Environment, type Program } from '@csi-sidecars/e2e';
-import type { BenchProgram, ProgramTerms } from './test-bed.ts';
+import type { BenchProgram, ProgramTerms } from './environment.ts';
 
 export interface Implementation {
   readonly name: string;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The requests of one test bed's program, from the API server's audit log. */
+/** The requests of one test environment's program, from the API server's audit log. */
 import { eventually, rightOf, tally, type AuditedRequest } from '@csi-sidecars/e2e';
 import type { Numbers } from './measures.ts';
-import type { TestBed } from './test-bed.ts';
+import type { BenchEnvironment } from './environment.ts';
 
 /** Waits until the program's requests stop, except periodic ones: events that are still being sent are part of a volume's cost. */
-export async function untilQuiet(bed: TestBed): Promise<readonly AuditedRequest[]> {
-  const { cluster } = bed;
+export async function untilQuiet(environment: BenchEnvironment): Promise<readonly AuditedRequest[]> {
+  const { cluster } = environment;
   let seen = -1;
   let sinceMs = 0;
   return await eventually(cluster.patience, {
     what: 'no more requests',
     timeoutMs: 60_000,
     check: () => {
-      const now = bed.requests();
+      const now = environment.requests();
       const count = now.filter(isForVolumes).length;
       if (count !== seen) [seen, sinceMs] = [count, cluster.clock.monotonicMs()];
       return cluster.clock.monotonicMs() - sinceMs >= quietMs ? now : undefined;

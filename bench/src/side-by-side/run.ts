@@ -12,7 +12,7 @@ import { createForeignObjects } from './foreign-objects.ts';
 import { findImplementations, type Implementation } from './implementations.ts';
 import { createResults } from './measures.ts';
 import { parseOptions, usageOf, type Options } from './options.ts';
-import { openTestBed } from './test-bed.ts';
+import { openEnvironment } from './environment.ts';
 import { toSvg } from './plot.ts';
 import { toMarkdown, toRounds, type Report } from './report.ts';
 import { openBenchCluster, type BenchCluster } from './bench-cluster.ts';
@@ -56,9 +56,12 @@ async function measureAll({ name, bench, work, options }: Run): Promise<void> {
   const results = createResults(bench.measures);
   const measure = async (implementation: Implementation, what: string, part: Part): Promise<void> => {
     const startMs = cluster.clock.monotonicMs();
-    await using bed = await openTestBed(cluster, what, { implementation, driverFlags: work.driverFlags ?? [] });
-    await work.prepare?.(bed);
-    await part(bed, options, results.recording(implementation.name));
+    await using environment = await openEnvironment(cluster, what, {
+      implementation,
+      driverFlags: work.driverFlags ?? [],
+    });
+    await work.prepare?.(environment);
+    await part(environment, options, results.recording(implementation.name));
     const seconds = (cluster.clock.monotonicMs() - startMs) / 1000;
     process.stderr.write(`${what} ${implementation.name}: ${seconds.toFixed(1)} s\n`);
   };

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { eventually } from '@csi-sidecars/e2e';
 import type { Recording } from './measures.ts';
 import type { Options } from './options.ts';
-import type { TestBed } from './test-bed.ts';
+import type { BenchEnvironment } from './environment.ts';
 import { recordMemory } from './idle-memory.ts';
 import { cpuSeconds } from './process-cost.ts';
 
@@ -15,24 +15,24 @@ export interface FirstWork {
 }
 
 export async function measureStart(
-  bed: TestBed,
+  environment: BenchEnvironment,
   { method, served, settleMs }: FirstWork & Pick<Options, 'settleMs'>,
   to: Recording,
 ): Promise<void> {
-  const { process, spawnedAtMs } = await bed.startSidecar();
+  const { process, spawnedAtMs } = await environment.startSidecar();
   await served();
-  const lease = bed.requests().find(({ resource }) => resource === 'leases');
+  const lease = environment.requests().find(({ resource }) => resource === 'leases');
   const leaseAtMs = lease?.receivedAtMs;
   if (leaseAtMs !== undefined) to.record('startLease', leaseAtMs - spawnedAtMs);
-  const callAtMs = await firstCallAtMs(bed, method);
+  const callAtMs = await firstCallAtMs(environment, method);
   if (callAtMs !== undefined) to.record('startCall', callAtMs - spawnedAtMs);
 
-  await recordMemory(bed, { pid: process.pid, as: 'Idle', settleMs }, to);
+  await recordMemory(environment, { pid: process.pid, as: 'Idle', settleMs }, to);
   to.record('cpuStart', cpuSeconds(process.pid));
 }
 
 /** Read from the journal of our driver, or from the log of the hostpath driver. Undefined for any other driver. */
-async function firstCallAtMs({ driver, cluster }: TestBed, method: string): Promise<number | undefined> {
+async function firstCallAtMs({ driver, cluster }: BenchEnvironment, method: string): Promise<number | undefined> {
   const foreign = (cluster.env['CSI_DRIVER_BIN'] ?? '') !== '';
   if (!foreign) {
     const calls = await driver.control.calls();

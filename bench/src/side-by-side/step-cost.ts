@@ -4,13 +4,13 @@ import { busyShareSince, processorTimes } from './machine-load.ts';
 import type { Recording } from './measures.ts';
 import { cpuSeconds } from './process-cost.ts';
 import { isForVolumes, perUnit, untilQuiet } from './requests.ts';
-import type { Sidecar, TestBed } from './test-bed.ts';
+import type { Sidecar, BenchEnvironment } from './environment.ts';
 import type { Watching } from './watching.ts';
 
 export interface Step {
   /** "attachment": the measures begin with it, and it is in the title of its table of requests. */
   readonly unit: string;
-  readonly ask: (bed: TestBed, names: readonly string[]) => Promise<unknown>;
+  readonly ask: (environment: BenchEnvironment, names: readonly string[]) => Promise<unknown>;
   /** The states that all have reached when the step is done. */
   readonly done: readonly string[];
 }
@@ -32,7 +32,7 @@ const conflict = 409;
 
 /** One after the other. Recorded are, as far as the table of the bench has them: rate, share of the processors, requests, conflicts, CPU time. */
 export async function measureSteps(
-  bed: TestBed,
+  environment: BenchEnvironment,
   { names, watch, workers, steps }: Steps,
   to: Recording,
 ): Promise<void> {
@@ -41,16 +41,16 @@ export async function measureSteps(
   };
   const cpuOf = (): readonly number[] => workers.map(({ sidecar: { process } }) => cpuSeconds(process.pid));
   for (const { unit, ask, done } of steps) {
-    const before = await untilQuiet(bed);
+    const before = await untilQuiet(environment);
     const cpuBefore = cpuOf();
     const timesBefore = processorTimes();
-    const startMs = bed.cluster.clock.monotonicMs();
-    await ask(bed, names);
+    const startMs = environment.cluster.clock.monotonicMs();
+    await ask(environment, names);
     for (const state of done) await watch.until(state, names);
     record(`${unit} busy`, busyShareSince(timesBefore) * 100);
     const endedMs = Math.max(...done.flatMap((state) => watch.times(state, names)));
     record(`${unit} rate`, (names.length / (endedMs - startMs)) * 1000);
-    const requests = (await untilQuiet(bed)).slice(before.length);
+    const requests = (await untilQuiet(environment)).slice(before.length);
     const cpuAfter = cpuOf();
     for (const [index, { name, sidecar }] of workers.entries()) {
       const [prefix, suffix] = name === undefined ? ['', ''] : [`${name} `, `, ${name}`];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Volumes that the driver of a test bed holds before the program starts. */
+/** Volumes that the driver of a test environment holds before the program starts. */
 import { connectCsi } from '@csi-sidecars/csi';
 import { silentLogger } from '@csi-sidecars/runtime';
 import { inParallel } from './in-parallel.ts';
-import type { TestBed } from './test-bed.ts';
+import type { BenchEnvironment } from './environment.ts';
 
 /** Requests at the same time. */
 export const concurrency = 32;
@@ -16,7 +16,7 @@ export interface StoredVolume {
 
 /** `record` writes the objects of the volume. */
 export async function createStoredVolumes(
-  { cluster, driver }: TestBed,
+  { cluster, driver }: BenchEnvironment,
   names: readonly string[],
   record: (volume: StoredVolume) => Promise<void>,
 ): Promise<void> {
@@ -38,5 +38,5 @@ export async function createStoredVolumes(
 }
 
 /** Unique in the cluster. */
-export const namesOf = ({ namespace }: TestBed, what: string, count: number): readonly string[] =>
+export const namesOf = ({ namespace }: BenchEnvironment, what: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, n) => `${namespace}-${what}-${n}`);

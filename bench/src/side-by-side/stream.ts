@@ -2,7 +2,7 @@
 /** A steady stream of work, whose latencies are measured. */
 import { busyShareSince, processorTimes } from './machine-load.ts';
 import type { Recording } from './measures.ts';
-import type { TestBed } from './test-bed.ts';
+import type { BenchEnvironment } from './environment.ts';
 import type { Watching } from './watching.ts';
 
 export interface Stream {
@@ -16,11 +16,11 @@ export interface Stream {
 
 /** One each period, until all are done. Resolves with the times at which the API server had accepted each, in monotonic milliseconds. */
 export async function stream(
-  bed: TestBed,
+  environment: BenchEnvironment,
   { watch, names, periodMs, ask, done }: Stream,
   to: Recording,
 ): Promise<ReadonlyMap<string, number>> {
-  const { clock, patience } = bed.cluster;
+  const { clock, patience } = environment.cluster;
   const acceptedAtMs = new Map<string, number>();
   const asked: Promise<void>[] = [];
   const timesBefore = processorTimes();

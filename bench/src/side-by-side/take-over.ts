@@ -6,23 +6,23 @@
 import { eventually } from '@csi-sidecars/e2e';
 import { leases, type Lease } from '@csi-sidecars/runtime';
 import type { Recording } from './measures.ts';
-import type { TestBed, Sidecar } from './test-bed.ts';
+import type { BenchEnvironment, Sidecar } from './environment.ts';
 
 /** Creates work with that name; resolves with the time when it was done, in monotonic milliseconds. */
 export type Serve = (name: string) => Promise<number>;
 
-export async function measureTakeOver(bed: TestBed, serve: Serve, to: Recording): Promise<void> {
-  const first = await bed.startSidecar({ host: 'replica-a' });
-  await untilLed(bed, 'replica-a');
-  const second = await standby(bed, 'replica-b');
-  to.record('takeOverTerm', await secondsWithout(bed, serve, { leader: first, signal: 'SIGTERM' }));
-  await untilLed(bed, 'replica-b');
-  await standby(bed, 'replica-c');
-  to.record('takeOverKill', await secondsWithout(bed, serve, { leader: second, signal: 'SIGKILL' }));
+export async function measureTakeOver(environment: BenchEnvironment, serve: Serve, to: Recording): Promise<void> {
+  const first = await environment.startSidecar({ host: 'replica-a' });
+  await untilLed(environment, 'replica-a');
+  const second = await standby(environment, 'replica-b');
+  to.record('takeOverTerm', await secondsWithout(environment, serve, { leader: first, signal: 'SIGTERM' }));
+  await untilLed(environment, 'replica-b');
+  await standby(environment, 'replica-c');
+  to.record('takeOverKill', await secondsWithout(environment, serve, { leader: second, signal: 'SIGKILL' }));
 }
 
 async function secondsWithout(
-  { cluster: { clock } }: TestBed,
+  { cluster: { clock } }: BenchEnvironment,
   serve: Serve,
   { leader, signal }: { readonly leader: Sidecar; readonly signal: 'SIGTERM' | 'SIGKILL' },
 ): Promise<number> {
@@ -33,27 +33,27 @@ async function secondsWithout(
 }
 
 /** A replica that has requested the lease and did not get it. */
-async function standby(bed: TestBed, host: string): Promise<Sidecar> {
-  const before = bed.requests().length;
-  const sidecar = await bed.startSidecar({ host });
+async function standby(environment: BenchEnvironment, host: string): Promise<Sidecar> {
+  const before = environment.requests().length;
+  const sidecar = await environment.startSidecar({ host });
   const { process } = sidecar;
   // The leader updates its lease and reads it only after a conflict; a new replica begins by reading it.
-  await eventually(bed.cluster.patience, {
+  await eventually(environment.cluster.patience, {
     what: `${host} asks for the lease (${process.spec.logFile})`,
     check: () =>
-      bed
+      environment
         .requests()
         .slice(before)
         .some(({ resource, verb }) => resource === 'leases' && verb === 'get'),
   });
-  await bed.cluster.clock.sleep(retryMs, bed.cluster.patience.signal);
+  await environment.cluster.clock.sleep(retryMs, environment.cluster.patience.signal);
   return sidecar;
 }
 
 /** The default period between attempts, after which both programs are idle. */
 const retryMs = 5000;
 
-export async function untilLed({ cluster, namespace }: TestBed, host: string): Promise<void> {
+export async function untilLed({ cluster, namespace }: BenchEnvironment, host: string): Promise<void> {
   const leads = ({ spec }: Lease): boolean => spec?.holderIdentity?.includes(host) === true;
   await eventually(cluster.patience, {
     what: `${host} leads`,

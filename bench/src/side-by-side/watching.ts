@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** When the objects of a test bed reached a state, seen by informers of the bench itself, in monotonic milliseconds of this process. */
+/** When the objects of a test environment reached a state, seen by informers of the bench itself, in monotonic milliseconds of this process. */
 import { eventually } from '@csi-sidecars/e2e';
 import { silentLogger, systemRandom, type Informer, type KubeObject, type Resource } from '@csi-sidecars/runtime';
 import { createInformer } from '@csi-sidecars/runtime/internal';

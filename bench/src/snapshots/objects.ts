@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Snapshots of one test bed: one of each claim, with the class of the test bed's name. */
+/** Snapshots of one test environment: one of each claim, with the class of the test environment's name. */
 import { installSnapshotApi } from '@csi-sidecars/e2e';
 import {
   type VolumeSnapshot,
@@ -9,11 +9,11 @@ import {
 } from '@csi-sidecars/volume';
 import { inParallel } from '../side-by-side/in-parallel.ts';
 import { concurrency } from '../side-by-side/stored-volumes.ts';
-import type { TestBed } from '../side-by-side/test-bed.ts';
+import type { BenchEnvironment } from '../side-by-side/environment.ts';
 import { watched, watching, type Watching } from '../side-by-side/watching.ts';
 
 /** From here on, only the programs under test change objects. */
-export async function installSnapshots({ cluster, namespace, driver }: TestBed): Promise<void> {
+export async function installSnapshots({ cluster, namespace, driver }: BenchEnvironment): Promise<void> {
   const { api, clock, controlPlane, patience } = cluster;
   await controlPlane.components.get('kube-controller-manager')?.stop();
   await installSnapshotApi(api, { pass: (ms) => clock.sleep(ms, patience.signal) });
@@ -27,7 +27,7 @@ export async function installSnapshots({ cluster, namespace, driver }: TestBed):
 }
 
 /** The snapshot has the name of its claim. */
-export async function takeSnapshot({ cluster, namespace }: TestBed, name: string): Promise<void> {
+export async function takeSnapshot({ cluster, namespace }: BenchEnvironment, name: string): Promise<void> {
   await cluster.api.create(volumeSnapshots, {
     apiVersion: 'snapshot.storage.k8s.io/v1',
     kind: 'VolumeSnapshot',
@@ -36,16 +36,19 @@ export async function takeSnapshot({ cluster, namespace }: TestBed, name: string
   });
 }
 
-export async function takeSnapshots(bed: TestBed, names: readonly string[]): Promise<void> {
-  await inParallel(names, concurrency, (name) => takeSnapshot(bed, name));
+export async function takeSnapshots(environment: BenchEnvironment, names: readonly string[]): Promise<void> {
+  await inParallel(names, concurrency, (name) => takeSnapshot(environment, name));
 }
 
-export async function deleteSnapshots({ cluster, namespace }: TestBed, names: readonly string[]): Promise<void> {
+export async function deleteSnapshots(
+  { cluster, namespace }: BenchEnvironment,
+  names: readonly string[],
+): Promise<void> {
   await inParallel(names, concurrency, (name) => cluster.api.delete(volumeSnapshots, { namespace, name }));
 }
 
 /** By snapshot: `gone` and `content gone` are two states, and it is over when both are reached. */
-export async function watchSnapshots({ cluster, namespace }: TestBed): Promise<Watching> {
+export async function watchSnapshots({ cluster, namespace }: BenchEnvironment): Promise<Watching> {
   const name = ({ metadata }: VolumeSnapshot): string | undefined => metadata?.name;
   return await watching(cluster, [
     watched({

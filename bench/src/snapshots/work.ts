@@ -8,7 +8,7 @@ import { cpuSeconds, memoryOf } from '../side-by-side/process-cost.ts';
 import { measureSteps } from '../side-by-side/step-cost.ts';
 import { namesOf } from '../side-by-side/stored-volumes.ts';
 import { stream } from '../side-by-side/stream.ts';
-import type { Sidecar, TestBed } from '../side-by-side/test-bed.ts';
+import type { Sidecar, BenchEnvironment } from '../side-by-side/environment.ts';
 import type { Watching } from '../side-by-side/watching.ts';
 import { deleteSnapshots, installSnapshots, takeSnapshot, takeSnapshots, watchSnapshots, whenGone } from './objects.ts';
 
@@ -22,14 +22,16 @@ interface Member {
   readonly sidecar: Sidecar;
 }
 
-async function startPair(bed: TestBed): Promise<readonly Member[]> {
+async function startPair(environment: BenchEnvironment): Promise<readonly Member[]> {
   const names = ['csi-snapshotter', 'snapshot-controller'] as const;
-  return await Promise.all(names.map(async (name) => ({ name, sidecar: await bed.startSidecar({ program: name }) })));
+  return await Promise.all(
+    names.map(async (name) => ({ name, sidecar: await environment.startSidecar({ program: name }) })),
+  );
 }
 
 /** The memory of both, after they were idle for a while. */
 async function recordPair(
-  { cluster: { clock, patience } }: TestBed,
+  { cluster: { clock, patience } }: BenchEnvironment,
   { pair, as, settleMs }: Pick<Options, 'settleMs'> & { readonly pair: readonly Member[]; readonly as: string },
   to: Recording,
 ): Promise<void> {
@@ -42,62 +44,62 @@ async function recordPair(
   }
 }
 
-async function deleteAll(bed: TestBed, watch: Watching, names: readonly string[]): Promise<void> {
-  await deleteSnapshots(bed, names);
+async function deleteAll(environment: BenchEnvironment, watch: Watching, names: readonly string[]): Promise<void> {
+  await deleteSnapshots(environment, names);
   for (const state of whenGone) await watch.until(state, names);
 }
 
-const start: Part = async (bed, options, to) => {
+const start: Part = async (environment, options, to) => {
   const { quick, rounds } = options;
-  await using watch = await watchSnapshots(bed);
-  const names = namesOf(bed, 'streamed', quick ? streamedQuick : Math.ceil(streamed / rounds));
-  const first = namesOf(bed, 'first', 1);
+  await using watch = await watchSnapshots(environment);
+  const names = namesOf(environment, 'streamed', quick ? streamedQuick : Math.ceil(streamed / rounds));
+  const first = namesOf(environment, 'first', 1);
   const all = [...first, ...names];
-  await createBoundClaims(bed, all);
-  await takeSnapshots(bed, first);
-  const pair = await startPair(bed);
+  await createBoundClaims(environment, all);
+  await takeSnapshots(environment, first);
+  const pair = await startPair(environment);
   await watch.until('ready', first);
-  await recordPair(bed, { ...options, pair, as: 'Idle' }, to);
+  await recordPair(environment, { ...options, pair, as: 'Idle' }, to);
   for (const { name, sidecar } of pair) to.record(`${name} cpuStart`, cpuSeconds(sidecar.process.pid));
-  const ask = (name: string): Promise<void> => takeSnapshot(bed, name);
-  for (const [name, fromMs] of await stream(bed, { watch, names, periodMs, ask, done: 'ready' }, to)) {
+  const ask = (name: string): Promise<void> => takeSnapshot(environment, name);
+  for (const [name, fromMs] of await stream(environment, { watch, names, periodMs, ask, done: 'ready' }, to)) {
     // The watch may be faster than the answer to the request.
     const latencyMs = Math.max(0, (watch.at('ready').get(name) ?? NaN) - fromMs);
     to.record('readyP50', latencyMs);
     to.record('readyP99', latencyMs);
   }
-  await deleteAll(bed, watch, all);
-  await removeBoundClaims(bed, all);
+  await deleteAll(environment, watch, all);
+  await removeBoundClaims(environment, all);
 };
 
-const snapshots: Part = async (bed, options, to) => {
-  await using watch = await watchSnapshots(bed);
-  const names = namesOf(bed, 'volume', options.load);
-  const first = namesOf(bed, 'first', 1);
+const snapshots: Part = async (environment, options, to) => {
+  await using watch = await watchSnapshots(environment);
+  const names = namesOf(environment, 'volume', options.load);
+  const first = namesOf(environment, 'first', 1);
   const all = [...first, ...names];
-  await createBoundClaims(bed, all);
-  const pair = await startPair(bed);
-  await takeSnapshots(bed, first);
+  await createBoundClaims(environment, all);
+  const pair = await startPair(environment);
+  await takeSnapshots(environment, first);
   await watch.until('ready', first);
   const steps = [
     { unit: 'snapshot', ask: takeSnapshots, done: ['ready'] },
     { unit: 'deleted snapshot', ask: deleteSnapshots, done: whenGone },
   ];
-  await measureSteps(bed, { names, watch, workers: pair, steps }, to);
-  await recordPair(bed, { ...options, pair, as: 'After' }, to);
-  await deleteAll(bed, watch, first);
-  await removeBoundClaims(bed, all);
+  await measureSteps(environment, { names, watch, workers: pair, steps }, to);
+  await recordPair(environment, { ...options, pair, as: 'After' }, to);
+  await deleteAll(environment, watch, first);
+  await removeBoundClaims(environment, all);
 };
 
-const foreign: Part = async (bed, options, to) => {
-  await using watch = await watchSnapshots(bed);
-  const names = namesOf(bed, 'probe', 1);
-  await createBoundClaims(bed, names);
-  const pair = await startPair(bed);
+const foreign: Part = async (environment, options, to) => {
+  await using watch = await watchSnapshots(environment);
+  const names = namesOf(environment, 'probe', 1);
+  await createBoundClaims(environment, names);
+  const pair = await startPair(environment);
   // Finished work proves that all caches are filled.
-  await takeSnapshots(bed, names);
+  await takeSnapshots(environment, names);
   await watch.until('ready', names);
-  await recordPair(bed, { ...options, pair, as: 'Foreign' }, to);
+  await recordPair(environment, { ...options, pair, as: 'Foreign' }, to);
 };
 
 export { installSnapshots as prepare };

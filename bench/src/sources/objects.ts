@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The source of a test bed, and claims that name it: the bound claim `origin`, and its snapshot `daily`, which the bench writes itself. */
+/** The source of a test environment, and claims that name it: the bound claim `origin`, and its snapshot `daily`, which the bench writes itself. */
 import { aClaim, installSnapshotApi } from '@csi-sidecars/e2e';
 import { connectCsi } from '@csi-sidecars/csi';
 import { namespaces, persistentVolumeClaims, persistentVolumes, silentLogger } from '@csi-sidecars/runtime';
@@ -7,7 +7,7 @@ import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { createClaim, createClass, watchVolumes } from '../provisioner/claims.ts';
 import { inParallel } from '../side-by-side/in-parallel.ts';
 import { concurrency } from '../side-by-side/stored-volumes.ts';
-import type { TestBed } from '../side-by-side/test-bed.ts';
+import type { BenchEnvironment } from '../side-by-side/environment.ts';
 
 export type Copy = 'restore' | 'clone';
 
@@ -15,29 +15,29 @@ const origin = 'origin';
 const snapshot = 'daily';
 const callMs = 30_000;
 
-export async function prepareSources(bed: TestBed): Promise<void> {
-  const { api, clock, patience } = bed.cluster;
-  await createClass(bed);
+export async function prepareSources(environment: BenchEnvironment): Promise<void> {
+  const { api, clock, patience } = environment.cluster;
+  await createClass(environment);
   await installSnapshotApi(api, { pass: (ms) => clock.sleep(ms, patience.signal) });
 }
 
 /** A program of its own makes the source, and ends before anything is measured. */
-export async function createSource(bed: TestBed, what: Copy): Promise<void> {
-  await using watch = await watchVolumes(bed);
-  await createClaim(bed, origin);
-  const { process } = await bed.startSidecar();
+export async function createSource(environment: BenchEnvironment, what: Copy): Promise<void> {
+  await using watch = await watchVolumes(environment);
+  await createClaim(environment, origin);
+  const { process } = await environment.startSidecar();
   await watch.until('bound', [origin]);
   await process.stop();
-  if (what === 'restore') await createSnapshot(bed);
+  if (what === 'restore') await createSnapshot(environment);
 }
 
-async function createSnapshot(bed: TestBed): Promise<void> {
-  const { cluster, namespace, driver } = bed;
+async function createSnapshot(environment: BenchEnvironment): Promise<void> {
+  const { cluster, namespace, driver } = environment;
   const { api } = cluster;
   const { spec } = await api.get(persistentVolumeClaims, { namespace, name: origin });
   const volume = await api.get(persistentVolumes, { name: spec?.volumeName ?? '' });
   const volumeHandle = volume.spec?.csi?.volumeHandle ?? '';
-  const snapshotHandle = await cutSnapshot(bed, volumeHandle);
+  const snapshotHandle = await cutSnapshot(environment, volumeHandle);
   const contentName = `${namespace}-${snapshot}`;
   const made = await api.create(volumeSnapshots, {
     apiVersion: 'snapshot.storage.k8s.io/v1',
@@ -69,7 +69,7 @@ async function createSnapshot(bed: TestBed): Promise<void> {
   );
 }
 
-async function cutSnapshot({ cluster, driver }: TestBed, volumeHandle: string): Promise<string> {
+async function cutSnapshot({ cluster, driver }: BenchEnvironment, volumeHandle: string): Promise<string> {
   const { clock, patience } = cluster;
   const channel = await connectCsi({ clock, log: silentLogger }, { address: `unix://${driver.socket}` });
   try {
@@ -84,16 +84,16 @@ async function cutSnapshot({ cluster, driver }: TestBed, volumeHandle: string): 
   }
 }
 
-export async function createCopies(bed: TestBed, names: readonly string[], what: Copy): Promise<void> {
+export async function createCopies(environment: BenchEnvironment, names: readonly string[], what: Copy): Promise<void> {
   const dataSource =
     what === 'restore'
       ? { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: snapshot }
       : { kind: 'PersistentVolumeClaim', name: origin };
-  await inParallel(names, concurrency, (name) => createClaim(bed, name, { spec: { dataSource } }));
+  await inParallel(names, concurrency, (name) => createClaim(environment, name, { spec: { dataSource } }));
 }
 
 /** A snapshot has lost the finalizer; a claim is deleted by this call, and gone. */
-export async function isFree({ cluster, namespace }: TestBed, what: Copy): Promise<boolean> {
+export async function isFree({ cluster, namespace }: BenchEnvironment, what: Copy): Promise<boolean> {
   const { api } = cluster;
   if (what === 'clone') {
     const { items } = await api.list(persistentVolumeClaims, { namespace });
@@ -103,7 +103,7 @@ export async function isFree({ cluster, namespace }: TestBed, what: Copy): Promi
   return (metadata?.finalizers ?? []).length === 0;
 }
 
-export async function deleteOrigin({ cluster, namespace }: TestBed): Promise<void> {
+export async function deleteOrigin({ cluster, namespace }: BenchEnvironment): Promise<void> {
   await cluster.api.delete(persistentVolumeClaims, { namespace, name: origin });
 }
 
@@ -111,11 +111,11 @@ export async function deleteOrigin({ cluster, namespace }: TestBed): Promise<voi
  * Snapshots of another driver, with the finalizer of a snapshot controller, and for each a claim of that driver that waits to be restored
  * from it: of all foreign claims those that cost most, because they may need their source.
  */
-export async function createForeignSources({ cluster }: TestBed, count: number): Promise<void> {
+export async function createForeignSources({ cluster }: BenchEnvironment, count: number): Promise<void> {
   const { api, patience } = cluster;
   const namespace = 'foreign-snapshots';
   const { items } = await api.list(volumeSnapshots, { namespace, limit: 1 });
-  // The test bed of the other implementation has made them.
+  // The test environment of the other implementation has made them.
   if (items.length > 0) return;
   await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
   await inParallel(Array(count).keys(), concurrency * 2, async (n) => {

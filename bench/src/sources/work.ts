@@ -20,32 +20,32 @@ const freeWithinMs = 330_000;
 
 const copies =
   (what: Copy): Part =>
-  async (bed, options, to) => {
-    const { clock, patience } = bed.cluster;
-    await createSource(bed, what);
-    const names = namesOf(bed, what, options.load);
-    await using watch = await watchVolumes(bed);
+  async (environment, options, to) => {
+    const { clock, patience } = environment.cluster;
+    await createSource(environment, what);
+    const names = namesOf(environment, what, options.load);
+    await using watch = await watchVolumes(environment);
     const whenBound = async (boundMs: number): Promise<void> => {
-      if (what === 'clone') await deleteOrigin(bed);
+      if (what === 'clone') await deleteOrigin(environment);
       await eventually(patience, {
         what: 'the source is free',
         timeoutMs: freeWithinMs,
-        check: async () => (await isFree(bed, what)) || undefined,
+        check: async () => (await isFree(environment, what)) || undefined,
       });
       to.record(`${what} freeTime`, (clock.monotonicMs() - boundMs) / 1000);
     };
-    const create = (): Promise<void> => createCopies(bed, names, what);
+    const create = (): Promise<void> => createCopies(environment, names, what);
     const waiting = { watch, names, create, prefix: `${what} `, unit: what, whenBound };
-    const { sidecar } = await measureWaiting(bed, waiting, to);
-    await settleAndDelete(bed, { ...options, sidecar, watch, names, as: ` ${what}` }, to);
+    const { sidecar } = await measureWaiting(environment, waiting, to);
+    await settleAndDelete(environment, { ...options, sidecar, watch, names, as: ` ${what}` }, to);
   };
 
 export { prepareSources as prepare };
 export const parts: Readonly<Record<string, Part>> = {
   restores: copies('restore'),
   clones: copies('clone'),
-  foreign: async (bed, options, to) => {
-    await createForeignSources(bed, options.foreign);
-    await foreign(bed, options, to);
+  foreign: async (environment, options, to) => {
+    await createForeignSources(environment, options.foreign);
+    await foreign(environment, options, to);
   },
 };

@@ -14,27 +14,27 @@ const maximumNodes = 1000;
 /** With a node that the scheduler selected, or without: the driver may choose among all nodes. */
 const placement =
   (name: 'selected node' | 'any node'): Part =>
-  async (bed, options, to) => {
-    const { cluster, namespace, driver } = bed;
+  async (environment, options, to) => {
+    const { cluster, namespace, driver } = environment;
     const { load } = options;
     if (load > maximumNodes) throw new Error(`the driver of this bench has ${maximumNodes} nodes, not ${load}`);
-    await createDriverNodes(bed, load);
+    await createDriverNodes(environment, load);
     const volumeBindingMode = name === 'any node' ? 'Immediate' : 'WaitForFirstConsumer';
     await cluster.api.create(storageClasses, aStorageClass(namespace, driver.name, { volumeBindingMode }));
-    const names = namesOf(bed, 'claim', load);
-    await using watch = await watchVolumes(bed);
+    const names = namesOf(environment, 'claim', load);
+    await using watch = await watchVolumes(environment);
     // The bench selects the nodes itself, one for each claim: no scheduler, no pods.
     const create = (): Promise<void> =>
       inParallel(names.entries(), concurrency, ([n, claim]) => {
-        const selected = { 'volume.kubernetes.io/selected-node': nodeName(bed, n) };
-        return createClaim(bed, claim, name === 'any node' ? {} : { annotations: selected });
+        const selected = { 'volume.kubernetes.io/selected-node': nodeName(environment, n) };
+        return createClaim(environment, claim, name === 'any node' ? {} : { annotations: selected });
       });
     const waiting = { watch, names, create, prefix: `${name} `, unit: `volume, ${name}` };
-    const { sidecar } = await measureWaiting(bed, waiting, to);
-    await settleAndDelete(bed, { ...options, sidecar, watch, names, as: ` ${name}` }, to);
-    // The next test bed must not watch the nodes.
+    const { sidecar } = await measureWaiting(environment, waiting, to);
+    await settleAndDelete(environment, { ...options, sidecar, watch, names, as: ` ${name}` }, to);
+    // The next test environment must not watch the nodes.
     await cluster.api.delete(storageClasses, { name: namespace }).catch(ignoreNotFound);
-    await removeDriverNodes(bed, load);
+    await removeDriverNodes(environment, load);
   };
 
 export const driverFlags: readonly string[] = driverNodeFlags(maximumNodes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The environment for one measurement of one implementation: a namespace, a driver with its own name, and for each program a ServiceAccount
- * with upstream's permissions. Test beds share nothing but the control plane.
+ * with upstream's permissions. Environments share nothing but the control plane.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,14 +25,14 @@ import { namespaces } from '@csi-sidecars/runtime';
 import type { Implementation } from './implementations.ts';
 import type { BenchCluster } from './bench-cluster.ts';
 
-export interface TestBed extends AsyncDisposable {
+export interface BenchEnvironment extends AsyncDisposable {
   readonly cluster: BenchCluster;
   readonly namespace: string;
   readonly driver: DriverInstance;
   readonly programs: readonly BenchProgram[];
   /** Starts the program with default lease times and without client-side throttling. */
   startSidecar(options?: SidecarOptions): Promise<Sidecar>;
-  /** The requests of this test bed's sidecars, oldest first. */
+  /** The requests of this test environment's sidecars, oldest first. */
   requests(): readonly AuditedRequest[];
 }
 
@@ -79,17 +79,17 @@ interface SetUp extends ProgramTerms {
   readonly user: string;
 }
 
-export interface TestBedOptions {
+export interface EnvironmentOptions {
   readonly implementation: Implementation;
   /** Flags of our driver, in addition to those of every bench. */
   readonly driverFlags?: readonly string[];
 }
 
-export async function openTestBed(
+export async function openEnvironment(
   cluster: BenchCluster,
   what: string,
-  { implementation, driverFlags = [] }: TestBedOptions,
-): Promise<TestBed> {
+  { implementation, driverFlags = [] }: EnvironmentOptions,
+): Promise<BenchEnvironment> {
   const { api, clock, controlPlane, env, patience } = cluster;
   const namespace = `${what}-${implementation.name}`;
   const driverName = `${namespace}.bench.csi.test`;
