@@ -12,10 +12,8 @@ import { elections } from './availability/elections.ts';
 import { endurance } from './availability/endurance.ts';
 import { leaders } from './availability/leaders.ts';
 import { attachmentChaos } from './chaos/attachments.ts';
-import { attachmentMixedImplementations } from './chaos/attachment-mixed-implementations.ts';
 import { chaos } from './chaos/chaos.ts';
 import { mixedImplementations } from './chaos/mixed-implementations.ts';
-import { resizeMixedImplementations } from './chaos/resize-mixed-implementations.ts';
 import { snapshotMixedImplementations } from './chaos/snapshot-mixed-implementations.ts';
 import { snapshotChaos } from './chaos/snapshots.ts';
 import { sourceChaos } from './chaos/sources.ts';
@@ -118,8 +116,6 @@ export const allScenarios: readonly Scenario[] = [
   ...snapshotChaos,
   ...sourceChaos,
   ...mixedImplementations,
-  ...attachmentMixedImplementations,
-  ...resizeMixedImplementations,
   ...snapshotMixedImplementations,
   ...combined,
   ...combinedRollOut,
