@@ -30,7 +30,7 @@ export function mediansOf(runs: readonly (readonly Row[])[]): readonly Row[] {
 const toValue = ({ value }: Row): number => value;
 
 export function tableOf(rows: readonly Row[]): string {
-  const cells = rows.map((row) => [row.measure, `${show(row.value)} ${row.unit}`, limit(row), verdict(row)]);
+  const cells = rows.map((row) => [row.measure, `${show(row.value)} ${row.unit}`.trim(), limit(row), verdict(row)]);
   return table(['', 'measured', 'budget', ''], cells);
 }
 
