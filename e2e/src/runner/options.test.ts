@@ -9,7 +9,7 @@ it('given nothing, then everything runs on the first control plane with upstream
     only: undefined,
     rbac: 'stock',
     programs: 'ours',
-    concurrency: usualConcurrency,
+    concurrency: usualConcurrency('sim'),
     require: [],
     seed: undefined,
     load: 'tenth',
@@ -58,4 +58,9 @@ it('given minimal rights, then the report has a name of its own', () => {
 
 it('given --full, then scenarios that count in hundreds do so', () => {
   expect(parseOptions(['--full'], {}).load).toBe('full');
+});
+
+it('given a control plane and cores, then three scenarios run for each core, at most twelve, and three where a kubelet runs', () => {
+  expect([1, 2, 8].map((cores) => usualConcurrency('local', cores))).toEqual([3, 6, 12]);
+  expect([usualConcurrency('node', 8), usualConcurrency('kind', 2)]).toEqual([3, 3]);
 });

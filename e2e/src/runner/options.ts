@@ -28,8 +28,10 @@ export interface RunnerOptions {
   readonly systemChanges: 'refused' | 'allowed';
 }
 
-/** Scenarios mostly wait. */
-export const usualConcurrency: number = 3 * availableParallelism();
+/** Scenarios mostly wait; pods of a real kubelet have the cores for themselves longer. One API server has its limits. */
+export function usualConcurrency(controlPlane: ControlPlaneName, cores: number = availableParallelism()): number {
+  return controlPlane === 'node' || controlPlane === 'kind' ? 3 : Math.min(3 * cores, 12);
+}
 
 const origins = ['ours', 'upstream'] as const;
 const profiles: readonly RbacProfile[] = ['stock', 'minimal'];
@@ -40,7 +42,7 @@ export const usage: string = `usage: npm run e2e -- [options]
   --only=P-01,P-02       these scenarios; a prefix such as P- stands for all that begin with it
   --rbac=PROFILE         ${profiles.join(' or ')} (default stock)
   --programs=WHOSE       ${origins.join(' or ')} (default ours, or upstream when UPSTREAM_BIN is set)
-  --concurrency=N        scenarios side by side (default ${usualConcurrency}: three for each core)
+  --concurrency=N        scenarios side by side (default three for each core, at most 12; three where a kubelet runs)
   --require=need,need    a missing need is a failure instead of "not applicable"
   --only=API             the API contract alone
   --seed=N               repeats what an earlier run left to chance (default E2E_SEED, or a new one)
@@ -59,7 +61,7 @@ export function parseOptions(args: readonly string[], env: Environment): RunnerO
       only: { type: 'string' },
       rbac: { type: 'string', default: 'stock' },
       programs: { type: 'string', default: hasUpstream(env) ? 'upstream' : 'ours' },
-      concurrency: { type: 'string', default: String(usualConcurrency) },
+      concurrency: { type: 'string' },
       require: { type: 'string' },
       seed: { type: 'string', default: env['E2E_SEED'] ?? '' },
       full: { type: 'boolean', default: false },
@@ -68,23 +70,24 @@ export function parseOptions(args: readonly string[], env: Environment): RunnerO
   });
   const seed = values.seed === '' ? undefined : Number(values.seed);
   if (seed !== undefined && !Number.isSafeInteger(seed)) throw new Error(`--seed=${values.seed}: not a whole number`);
-  const concurrency = Number(values.concurrency);
+  const controlPlane = oneOf('--control-plane', values['control-plane'], controlPlaneNames);
+  const concurrency = values.concurrency === undefined ? usualConcurrency(controlPlane) : Number(values.concurrency);
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new Error(`--concurrency=${values.concurrency}: not a count`);
   const programs = oneOf('--programs', values.programs, origins);
-  if (programs === 'upstream' && values['control-plane'] === 'sim') {
+  if (programs === 'upstream' && controlPlane === 'sim') {
     throw new Error("upstream's programs write protobuf, which the simulated API server does not read");
   }
   if (programs === 'upstream' && !hasUpstream(env)) {
     throw new Error('--programs=upstream: UPSTREAM_BIN names no folder with them');
   }
   const kubernetes = oneOf('--kubernetes', values.kubernetes, kubernetesReleases);
-  if (kubernetes !== 'current' && values['control-plane'] !== 'local') {
+  if (kubernetes !== 'current' && controlPlane !== 'local') {
     throw new Error('--kubernetes is for --control-plane=local');
   }
   return {
     kubernetes,
-    controlPlane: oneOf('--control-plane', values['control-plane'], controlPlaneNames),
+    controlPlane,
     only: listOf(values.only),
     rbac: oneOf('--rbac', values.rbac, profiles),
     programs,

@@ -57,10 +57,10 @@ export const apiServer: readonly Scenario[] = [
       await controlPlane.compact();
       // Its watch cache would still contain what etcd has compacted.
       const server = controlPlane.components.get('kube-apiserver');
-      await server?.stop();
+      await server?.kill();
       await server?.start();
-      await restartControllerManager(ctx);
       await proxy.heal();
+      await restartControllerManager(ctx);
 
       await assertConverged(ctx, 6);
       assert.equal((await createCalls(driver)).length, 6);
