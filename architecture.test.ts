@@ -92,7 +92,7 @@ const droppedPromises: Readonly<Record<string, string>> = {
   'packages/runtime/src/process/run-process.ts runProgram': 'catches what the program throws',
   'packages/runtime/src/api/connection/server-transport.ts connection.destroy': 'only resolves',
   'packages/runtime/src/api/connection/http1-connections.ts open': 'hands what dialing throws to its callback',
-  'packages/runtime/src/api/cluster/pem.ts new X509Certificate': 'no promise',
+  'packages/runtime/src/api/cluster/tls-source.ts new X509Certificate': 'no promise',
   'packages/runtime/src/controller/workers.ts pool.add': 'a reconcile that throws is an outcome',
   'packages/runtime/src/event-recorder/create-event-recorder.ts begin': 'waits for a pause that only resolves',
   'packages/runtime/src/event-recorder/create-event-recorder.ts tryAgain': 'waits for a pause that only resolves',

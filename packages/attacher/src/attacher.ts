@@ -5,7 +5,6 @@ import { type Controller, type ControllerPorts, createController, type Loop } fr
 import { attachLoop } from './attach/loop.ts';
 import { createAttachMemory } from './attach/memory.ts';
 import { createAttachmentRuns } from './attachment-runs.ts';
-import { canAttach, listsPublishedNodes } from './driver.ts';
 import { driftLoop } from './drift/loop.ts';
 import { finalizerOf } from './names.ts';
 import { pvFinalizerLoop } from './pv-finalizer.ts';
@@ -37,4 +36,14 @@ function loopsOf(channel: CsiChannel, { driver, settings }: AttacherOptions): re
     pvFinalizerLoop({ driverName, settings }, watched),
     ...(listsPublishedNodes(driver) ? [driftLoop({ driverName, channel, runs, settings }, watched)] : []),
   ];
+}
+
+/** If false, volumes of this driver need no attaching, and the trivial loop marks their VolumeAttachments attached. */
+export function canAttach({ pluginCapabilities, controllerCapabilities }: DriverInfo): boolean {
+  return pluginCapabilities.has('CONTROLLER_SERVICE') && controllerCapabilities.has('PUBLISH_UNPUBLISH_VOLUME');
+}
+
+/** If true, ListVolumes reports where each volume is published, so the list can be compared with the VolumeAttachments. */
+export function listsPublishedNodes({ controllerCapabilities }: DriverInfo): boolean {
+  return controllerCapabilities.has('LIST_VOLUMES') && controllerCapabilities.has('LIST_VOLUMES_PUBLISHED_NODES');
 }

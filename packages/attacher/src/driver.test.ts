@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
 import { aDriver } from '../testing/builders.ts';
-import { canAttach, listsPublishedNodes } from './driver.ts';
+import { canAttach, listsPublishedNodes } from './attacher.ts';
 
 it.each([
   { plugin: ['CONTROLLER_SERVICE'], controller: ['PUBLISH_UNPUBLISH_VOLUME'], can: true },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For controllers.
-export type { DriverInfo } from './identity/driver-info.ts';
+export type { DriverInfo } from './identity/identity.ts';
 export type { CsiCallOptions, CsiChannel } from './channel/channel.ts';
 export { codeFromNumber, codeNames, numberOfCode } from '@csi-sidecars/grpc';
 export type { Code, CodeName } from '@csi-sidecars/grpc';

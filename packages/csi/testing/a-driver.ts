@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { DriverInfo } from '../src/identity/driver-info.ts';
+import type { DriverInfo } from '../src/identity/identity.ts';
 
 /** The name of the driver in tests. */
 export const driverName = 'test.csi.example.com';

@@ -38,7 +38,6 @@ import {
 } from '@csi-sidecars/runtime';
 import { driverOn, inTreeSourceOf, isInTree, type NodeDriver, type VolumeSnapshot } from '@csi-sidecars/volume';
 import { type Management, itemOfObject, selectorOf } from './capacity/object.ts';
-import { isWorkedOn } from './claim/worked-on.ts';
 import { annotations } from './names.ts';
 import { annotationsOf } from './metadata.ts';
 import { type ReferenceGrant, referenceGrants } from './source/grants.ts';
@@ -46,6 +45,8 @@ import type { NodeDeployment, ProvisionerSettings } from './settings.ts';
 import { referencedBy, sourceKey } from './source/source.ts';
 import { concernsSources, trimClaim, watchedSnapshots } from './source/protection/watched.ts';
 import { finalizerChange, isElsewhere, isOurs as isOurVolume } from './volume/volume.ts';
+import { isOurs } from './claim/claim.ts';
+import { isProtected } from './claim/protection.ts';
 
 /** The resync period, after which every object is examined again. */
 const resyncMs = 15 * 60_000;
@@ -283,4 +284,10 @@ type ClaimRef = NonNullable<NonNullable<PersistentVolume['spec']>['claimRef']>;
 
 function trimClaimRef({ namespace, name, uid }: ClaimRef): ClaimRef {
   return definedOnly({ namespace, name, uid });
+}
+
+/** Which claims the claim loop works on. The cache has them whole; of any other claim it has at most what protects sources. */
+export function isWorkedOn(claim: PersistentVolumeClaim, driverName: string): boolean {
+  const isWaiting = (claim.spec?.volumeName ?? '') === '' && isOurs(claim, driverName);
+  return isWaiting || isProtected(claim, driverName);
 }

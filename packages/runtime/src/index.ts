@@ -30,7 +30,7 @@ export type { WakeUps } from './loop/wake-ups.ts';
 export { definePeriodicLoop } from './loop/periodic-loop.ts';
 export type { Pass, PeriodicSpec } from './loop/periodic-loop.ts';
 export type { Controller, LoopSettings } from './controller/controller.ts';
-export type { ControllerPorts } from './controller/controller-ports.ts';
+export type { ControllerPorts } from './controller/controller.ts';
 export { runTogether } from './controller/run-together.ts';
 export { done, dropped, postpone, requeueAfter, retry, retryWithin } from './controller/reconcile.ts';
 export type { Conclusion, Outcome } from './controller/reconcile.ts';
@@ -88,17 +88,17 @@ export type { ConflictRetry, ConflictRetryDeps } from './api/retry-on-conflict.t
 export { timestamp } from './api/timestamp.ts';
 export { writeObject } from './api/write-object.ts';
 export type { WrittenCache } from './api/write-object.ts';
-export { toError } from './api/to-error.ts';
+export { toError } from './api/errors.ts';
 // Events and finalizers.
 export { createEventRecorder } from './event-recorder/create-event-recorder.ts';
 export type { EventRecorder, RecordedEvent } from './event-recorder/recorder.ts';
-export { finalizersWith, finalizersWithout } from './finalizer/finalizer-list.ts';
+export { finalizersWith, finalizersWithout } from './finalizer/finalizer-patch.ts';
 export { addedFinalizer, removedFinalizer } from './finalizer/finalizer-patch.ts';
 export { addFinalizer, removeFinalizer } from './finalizer/write-finalizer.ts';
 // The lease.
 export type { LeadingWork } from './lease/leader-elector.ts';
 export { sanitizedName } from './lease/names.ts';
-export { leaseRules } from './lease/rules.ts';
+export { leaseRules } from './lease/lease-client.ts';
 // Ports, and what implements them.
 export type { ClusterConfig } from './api/cluster/cluster-config.ts';
 export { connectCluster } from './api/cluster/connect-cluster.ts';

@@ -22,7 +22,7 @@ export type { FlagSyntax, ParseResult } from './flags/parse.ts';
 export { goUsageText } from './flags/go-usage.ts';
 export { usageText } from './flags/usage.ts';
 export type { AnyProgramFlags, DriverNeed, ProgramKind, ProgramManifest } from './programs/manifest.ts';
-export type { ProgramFlags } from './programs/program.ts';
+export type { ProgramFlags } from './programs/manifest.ts';
 export {
   automaxprocsFlag,
   csiAddressFlag,
@@ -48,7 +48,7 @@ export type {
   StandardValues,
 } from './programs/shared-flags.ts';
 // Logs. The metrics registry and the JSON format are imported lazily, from their own files.
-export { invalidLogging } from './logging/validate.ts';
+export { invalidLogging } from './programs/shared-flags.ts';
 // Processes.
 export { usesAttributesClasses } from './process/attributes-class-gate.ts';
 export { ExitError, exitCodes, orExit } from './process/exit.ts';
@@ -60,7 +60,7 @@ export type { Driver, DriverDeps, DriverOptions } from './process/driver.ts';
 export { runMain } from './process/run-main.ts';
 export { runSidecarProgram } from './process/sidecar-program.ts';
 export type { SidecarProgram, SidecarValues, StartContext } from './process/sidecar-program.ts';
-export { runPlainProgram } from './process/run-plain-program.ts';
+export { runPlainProgram } from './process/run-in-process.ts';
 export type { ProcessDeps } from './process/run-in-process.ts';
 export { runControllerProgram } from './process/run-controller-program.ts';
 export type {

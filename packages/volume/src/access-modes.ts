@@ -5,6 +5,7 @@
  * so combinations that are errors here (ReadOnlyMany with ReadWriteOnce) give two capabilities there.
  */
 import { ok, refuse, type Result } from './result.ts';
+import type { VolumeCapabilityInput } from '@csi-sidecars/csi';
 
 export type CsiAccessMode =
   | 'SINGLE_NODE_WRITER'
@@ -38,4 +39,23 @@ export function toAccessMode(modes: readonly string[], support: AccessModeSuppor
     return ok(support.singleNodeMultiWriter ? 'SINGLE_NODE_MULTI_WRITER' : 'SINGLE_NODE_WRITER');
   }
   return refuse(`unsupported AccessMode combination: [${modes.join(' ')}]`);
+}
+
+/** How a volume is used, as a CSI message. A block volume has neither file system nor mount options, whatever its object contains. */
+export interface VolumeUse {
+  readonly accessModes: readonly string[];
+  /** Any value except `Block` means a file system. */
+  readonly volumeMode: string | undefined;
+  /** If empty, the driver uses its default. */
+  readonly fsType: string;
+  readonly mountOptions: readonly string[];
+}
+
+/** Refuses access modes that no single CSI mode represents. */
+export function toVolumeCapability(use: VolumeUse, support: AccessModeSupport): Result<VolumeCapabilityInput> {
+  const mode = toAccessMode(use.accessModes, support);
+  if (mode.kind === 'error') return mode;
+  const accessType =
+    use.volumeMode === 'Block' ? { block: {} } : { mount: { fs_type: use.fsType, mount_flags: use.mountOptions } };
+  return ok({ ...accessType, access_mode: { mode: mode.value } });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { toVolumeCapability, type VolumeUse } from './volume-capability.ts';
+import { toVolumeCapability, type VolumeUse } from './access-modes.ts';
 
 const use: VolumeUse = {
   accessModes: ['ReadWriteOnce'],

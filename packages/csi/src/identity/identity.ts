@@ -44,3 +44,12 @@ export async function getGroupControllerCapabilities(
 function typesOf(entries: readonly ({ readonly type: string | number } | undefined)[]): CapabilityNames {
   return new Set(entries.flatMap((entry) => (entry ? [String(entry.type)] : [])));
 }
+
+/** What a driver reported about itself at start-up, in the form that controllers use. */
+export interface DriverInfo {
+  readonly name: string;
+  /** e.g. `CONTROLLER_SERVICE`. */
+  readonly pluginCapabilities: CapabilityNames;
+  /** e.g. `CREATE_DELETE_VOLUME`. */
+  readonly controllerCapabilities: CapabilityNames;
+}

@@ -13,7 +13,7 @@ import {
   stringifyJson,
 } from '@csi-sidecars/runtime';
 import { classNameOf } from '../metadata.ts';
-import type { Watched } from '../watched.ts';
+import { type Watched, isWorkedOn } from '../watched.ts';
 import { type ClaimUid, uidOf } from './claim.ts';
 import { provision } from './flow.ts';
 import { isOutstanding } from './known.ts';
@@ -22,7 +22,6 @@ import { observe } from './observe.ts';
 import type { ClaimDeps, ClaimLoop } from './state.ts';
 import { instanceAnnotation } from '../names.ts';
 import { settlerOf } from './protection.ts';
-import { isWorkedOn } from './worked-on.ts';
 
 export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop {
   const { memory, settings, references, driver, ownership, instanceWaits } = deps;

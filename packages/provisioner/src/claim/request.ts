@@ -2,7 +2,7 @@
 /** The request for a claim, with the reads that it needs: rows C17 to C20 and C42 to C46. Pure. What keeps it from being made ends the run. */
 import type { VolumeContentSourceInput } from '@csi-sidecars/csi';
 import { ending, type Flow, orEnd, perform, type StorageClass } from '@csi-sidecars/runtime';
-import type { SecretValues } from '../secret-values.ts';
+import type { SecretValues } from '../parameters/secrets.ts';
 import { decideClone } from '../source/claim-source.ts';
 import { decideSnapshot } from '../source/snapshot-source.ts';
 import type { SourceAnswer, SourceRead } from '../source/source-answer.ts';
@@ -10,9 +10,9 @@ import { hasSelectedNode } from './claim.ts';
 import { fail, stop } from './conclusions.ts';
 import { mustSettle } from './known.ts';
 import type { Pinned } from './memory.ts';
-import * as messages from './messages.ts';
 import type { Plan } from './plan.ts';
 import type { ClaimContext, Conclusion, Known, Row } from './state.ts';
+import * as messages from './messages.ts';
 import * as step from './steps.ts';
 
 export function* requestFor(s: Known, context: ClaimContext, storageClass: StorageClass): Flow<Pinned> {

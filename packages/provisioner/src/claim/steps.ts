@@ -13,7 +13,7 @@ import { toDriverClass } from '@csi-sidecars/volume';
 import { deprecationWarnings } from '../parameters/class-parameters.ts';
 import type { SaveOutcome } from '../volume-store/outcome.ts';
 import { saveVolume } from '../volume-store/save-volume.ts';
-import { readSecret as readValues, type SecretValues } from '../secret-values.ts';
+import { readSecret as readValues, type SecretValues } from '../parameters/secrets.ts';
 import { isElsewhere, isOurs as isOurVolume } from '../volume/volume.ts';
 import { chosenNodeOf, isRecordOf, uidOf } from './claim.ts';
 import { type Answer, deletionOf } from './deletion.ts';
@@ -21,7 +21,6 @@ import { lookEveryMs, type OtherNode } from './instance-waits.ts';
 import { pinnedOf } from './known.ts';
 import { claimFacts, logCreated, logStart } from './log-lines.ts';
 import type { Entry } from './memory.ts';
-import * as messages from './messages.ts';
 import { ownRecord, rememberedDeletion, takenBy } from './observe.ts';
 import { settlerOf } from './protection.ts';
 import type { Changes, ClaimDeps, ClaimRun, Known, Observed } from './state.ts';
@@ -35,6 +34,7 @@ import {
   updateClaim,
   type Write,
 } from './update-claim.ts';
+import * as messages from './messages.ts';
 
 export { lookAgain } from './observe.ts';
 export { protectSource, readBacking, readSource } from '../source/source-reads.ts';

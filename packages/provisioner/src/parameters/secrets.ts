@@ -13,6 +13,7 @@ import {
   secretTemplateOf,
 } from '@csi-sidecars/volume';
 import { reservedPrefix } from '../names.ts';
+import { type ApiClient, isNotFound, readSecret as readValues, toError } from '@csi-sidecars/runtime';
 
 export type SecretPurpose =
   | 'provisioner'
@@ -118,4 +119,23 @@ function templateOf(
 
 function spellingsOf(deprecated: string | undefined, key: string): readonly string[] {
   return deprecated === undefined ? [key] : [deprecated, key];
+}
+
+/** A secret as the string map that CSI calls take. */
+export type SecretValues =
+  | { readonly kind: 'found'; readonly values: Readonly<Record<string, string>> }
+  | { readonly kind: 'missing'; readonly message: string }
+  | { readonly kind: 'failed'; readonly message: string };
+
+export async function readSecret(
+  client: ApiClient,
+  reference: SecretReference,
+  signal: AbortSignal,
+): Promise<SecretValues> {
+  try {
+    return { kind: 'found', values: await readValues(client, reference, { signal }) };
+  } catch (error) {
+    const what = `error getting secret ${reference.name} in namespace ${reference.namespace}`;
+    return { kind: isNotFound(error) ? 'missing' : 'failed', message: `${what}: ${toError(error).message}` };
+  }
 }

@@ -18,7 +18,6 @@
  */
 import type { CSINode, Node, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { keysOfAttempt, registeredKeys, termOf } from './node-terms.ts';
-import { spread } from './spreading.ts';
 import {
   type AllowedTopologies,
   compareText,
@@ -30,6 +29,7 @@ import {
   sortUnique,
   type Term,
 } from './terms.ts';
+import { fnv1 } from '../fnv.ts';
 
 export interface TopologyQuestion {
   readonly driverName: string;
@@ -202,4 +202,24 @@ function toAnswer(requisite: readonly Term[], preferred: readonly Term[]): Topol
 
 function toSegments(term: Term): TopologySegments {
   return { segments: Object.fromEntries(term) };
+}
+
+const statefulName = /^(.*)-([0-9]+)$/s;
+const maxUint32 = 0xffffffff;
+
+/**
+ * Where a claim with immediate binding starts in the list of topologies: an index below `count`, the same for the same name in every process.
+ * Claims of one StatefulSet member get the same entry, and consecutive ordinals go round-robin, because the hash excludes the ordinal and the
+ * claim template.
+ */
+export function spread(claimName: string, count: number): number {
+  const { text, ordinal } = splitName(claimName);
+  return ((fnv1(text) + ordinal) >>> 0) % count;
+}
+
+function splitName(claimName: string): { readonly text: string; readonly ordinal: number } {
+  const [, before, digits] = statefulName.exec(claimName) ?? [];
+  const ordinal = Number(digits);
+  if (before === undefined || !(ordinal <= maxUint32)) return { text: claimName, ordinal: 0 };
+  return { text: before.slice(before.lastIndexOf('-') + 1), ordinal };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { spread } from './spreading.ts';
+import { spread } from './requirement.ts';
 
 const offsets = (name: string): readonly number[] => [2, 3, 4, 5].map((count) => spread(name, count));
 

@@ -23,9 +23,8 @@ import { classNameOf } from '../metadata.ts';
 import type { ProvisionerMetrics } from '../metrics.ts';
 import { volumeFinalizer } from '../names.ts';
 import type { Ownership } from '../ownership.ts';
-import { readSecret as readValues } from '../secret-values.ts';
+import { readSecret as readValues } from '../parameters/secrets.ts';
 import type { ProvisionerSettings } from '../settings.ts';
-
 import { isElsewhere } from './volume.ts';
 
 /** Data that is the same for every volume of the process. */

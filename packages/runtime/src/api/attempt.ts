@@ -7,8 +7,8 @@ import { noAnswer, type RequestMetrics } from './request-metrics.ts';
 import { type Expected, isSuccess, mediaType, readError, readValue, unexpectedMediaType } from './response.ts';
 import { parseRetryAfterMs } from './retry-policy.ts';
 import type { Attempt, AttemptResult, Call } from './send.ts';
-import { toError } from './to-error.ts';
-import { type Transport, type TransportRequest, type TransportResponse } from './transport.ts';
+import { toError } from './errors.ts';
+import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
 
 export interface AttemptDeps {
   readonly transport: Transport;

@@ -8,8 +8,7 @@
  */
 import type { Clock } from '../clock/clock.ts';
 import type { Logger } from '../log/logger.ts';
-import { type Transport, TransportError, type TransportRequest } from './transport.ts';
-import { unlessAborted } from './unless-aborted.ts';
+import { type Transport, TransportError, type TransportRequest, unlessAborted } from './transport.ts';
 
 export interface Credential {
   /** The value of the Authorization header, if there is one. */

@@ -36,3 +36,26 @@ export interface StatusDetails {
   readonly causes?: readonly { readonly reason?: string; readonly message?: string; readonly field?: string }[];
   readonly retryAfterSeconds?: number;
 }
+
+/** How the API server reports a failure: in the body of a refusal, or in the last event of a watch. Each field may be missing. */
+export interface Status {
+  readonly status?: string;
+  readonly message?: string;
+  readonly reason?: string;
+  readonly code?: number;
+  readonly details?: StatusDetails | undefined;
+}
+
+export function isStatus(value: unknown): value is Status {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Status';
+}
+
+/** `silent` is the message if the server sends none. */
+export function toApiError({ code = 500, reason = '', message, details }: Status, silent: string): ApiError {
+  return new ApiError({ status: code, reason, message: message ?? silent, details });
+}
+
+/** Converts what was thrown to an Error. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

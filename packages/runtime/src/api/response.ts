@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Answers of the API server as values and errors: bounded reading, media types, Status bodies. */
 import { decodedBody } from './content-encoding.ts';
-import type { StatusDetails } from './errors.ts';
-import { ApiError } from './errors.ts';
+import { type StatusDetails, ApiError, type Status, isStatus, toApiError } from './errors.ts';
 import { parseJson } from './json.ts';
 import { parseRetryAfterMs } from './retry-policy.ts';
-import { type Status, isStatus, toApiError } from './status.ts';
 import type { TransportRequest, TransportResponse } from './transport.ts';
 
 /** How much of an answer that is no Status is kept in the error. */

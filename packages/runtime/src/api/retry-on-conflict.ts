@@ -6,7 +6,7 @@ import type { ApiClient, CallOptions, ObjectRef } from './client.ts';
 import { isConflict } from './error-predicates.ts';
 import type { KubeObject } from './objects.ts';
 import type { Resource } from './resource.ts';
-import { toError } from './to-error.ts';
+import { toError } from './errors.ts';
 import type { WrittenCache } from './write-object.ts';
 
 export interface ConflictRetryDeps {

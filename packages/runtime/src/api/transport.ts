@@ -57,3 +57,13 @@ export function abortError(signal: AbortSignal): TransportError {
   if (cause instanceof DeadlineError) return new TransportError('timeout', cause.message, { cause });
   return new TransportError('aborted', 'the request was cancelled', { cause });
 }
+
+/** Waits for shared work until this caller's signal aborts. The work continues for the other callers. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(abortError(signal));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

@@ -107,3 +107,12 @@ class Linked implements LinkedSignal {
 
 /** Shared by all calls: to create an error with its stack for each call would be a tenth of the cost of a small request. */
 const ended = new DOMException('the call has ended', 'AbortError');
+
+/** Sleeps until the time has passed or the signal aborts. It does not throw: the caller checks the signal. */
+export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await clock.sleep(ms, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}

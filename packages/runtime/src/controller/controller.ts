@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { ApiClient } from '../api/client.ts';
+import type { Clock } from '../clock/clock.ts';
+import type { Random } from '../clock/random.ts';
+import type { InformerFactory } from '../informer/factory.ts';
+import type { Logger } from '../log/logger.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { WorkQueueMetrics } from '../workqueue/queue-metrics.ts';
+import type { LeaseGate } from './start-gate.ts';
+
 /** A controller, assembled from its ports and not running yet. */
 export interface Controller {
   /** Waits for its caches and works until the signal aborts; resolves when nothing of it runs any more. */
@@ -12,4 +21,18 @@ export interface LoopSettings {
   /** Doubles with each failure of a key. */
   readonly retryIntervalStartMs: number;
   readonly retryIntervalMaxMs: number;
+}
+
+/** What every controller of a process is given, whatever it controls. */
+export interface ControllerPorts {
+  readonly client: ApiClient;
+  readonly informers: InformerFactory;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Once per registry, shared with the other controllers of the process. */
+  readonly queueMetrics: WorkQueueMetrics;
+  /** Asked before each reconcile and each of its steps. Default: always open. */
+  readonly gate?: LeaseGate;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { finalizersWith, finalizersWithout } from './finalizer-list.ts';
+import { finalizersWith, finalizersWithout } from './finalizer-patch.ts';
 
 const of = (...finalizers: readonly string[]): object => ({ metadata: { name: 'a', finalizers } });
 

@@ -8,7 +8,7 @@ import type { Clock } from '../clock/clock.ts';
 import { createBudget } from './budget.ts';
 import type { Distributor, Subscriber } from './distributor.ts';
 import type { ReadonlyObjects } from './objects-by-key.ts';
-import { pause } from './pause.ts';
+import { pause } from '../clock/deadline.ts';
 import type { KeyedLock } from '../workqueue/keyed-lock.ts';
 
 export interface ReplayDeps<T extends KubeObject> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { createElectionFixture } from '../../testing/election/election-fixture.ts';
-import { leaderHealthRoute } from './health-route.ts';
+import { leaderHealthRoute } from '../program/serve-diagnostics.ts';
 
 const anyRequest = {
   method: 'GET',

@@ -7,6 +7,7 @@ import type { Clock } from '../clock/clock.ts';
 import { withDeadline } from '../clock/deadline.ts';
 import type { ElectionConfig } from './election-config.ts';
 import type { LeaseAnswer, LeaseRequest } from './election-state.ts';
+import type { UsedRule } from '../api/policy-rule.ts';
 
 export interface LeaseCall {
   readonly request: LeaseRequest;
@@ -44,3 +45,19 @@ export async function callLease(
     return { kind: isConflict(error) ? 'conflict' : 'failed', error };
   }
 }
+
+/** For a Role in the namespace of the Lease. Without `watch` a standby takes over later, see lease-watch.ts. */
+export const leaseRules: readonly UsedRule[] = [
+  {
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leases'],
+    verbs: ['get', 'watch', 'create', 'update'],
+    when: '--leader-election',
+  },
+  {
+    apiGroups: [''],
+    resources: ['events'],
+    verbs: ['create', 'patch'],
+    when: 'events about the election are wanted',
+  },
+];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { createLogTime } from './log-time.ts';
+import { createLogTime } from './open-log.ts';
 
 it('[common#72] given a wall clock of milliseconds and a monotonic one with fractions, then log times have microseconds', () => {
   let trueMs = 1_000_000.25;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
 import { recordingLogger, settle } from '../../testing/index.ts';
-import type { ControllerPorts } from '../controller/controller-ports.ts';
+import type { ControllerPorts } from '../controller/controller.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
 import { createController } from './create-controller.ts';
 import type { AssembledLoop } from './loop.ts';

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A controller: a list of loops over shared caches. */
-import type { ControllerPorts } from '../controller/controller-ports.ts';
-import type { Controller } from '../controller/controller.ts';
+import type { ControllerPorts, Controller } from '../controller/controller.ts';
 import { runTogether } from '../controller/run-together.ts';
 import { runWhenSynced } from '../controller/run-when-synced.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';

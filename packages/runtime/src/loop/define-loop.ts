@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A keyed loop assembled from its specification. This code is the same for every loop. */
 import type { KubeObject } from '../api/objects.ts';
-import { toError } from '../api/to-error.ts';
-import type { ControllerPorts } from '../controller/controller-ports.ts';
+import { toError } from '../api/errors.ts';
+import type { ControllerPorts } from '../controller/controller.ts';
 import { openGate } from '../controller/start-gate.ts';
 import { done, type Outcome, retry } from '../controller/reconcile.ts';
 import { runWorkers } from '../controller/workers.ts';

@@ -3,7 +3,7 @@
  * A run as a straight flow: a generator that yields its steps and gets each answer back where it stands. It reads from top to bottom, and
  * is pure: a step is a value, and the function that performs it belongs to the loop. A step that fails throws where it was yielded.
  */
-import { toError } from '../api/to-error.ts';
+import { toError } from '../api/errors.ts';
 import type { Conclusion, Outcome } from '../controller/reconcile.ts';
 
 export interface FlowStep {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { FakeClock, recordingLogger, seededRandom } from '../../testing/index.ts';
 import type { PersistentVolume } from '../api/objects.ts';
 import { persistentVolumes } from '../api/resource.ts';
-import type { ControllerPorts } from '../controller/controller-ports.ts';
+import type { ControllerPorts } from '../controller/controller.ts';
 import type { StartGate } from '../controller/start-gate.ts';
 import { definePeriodicLoop, type Pass } from './periodic-loop.ts';
 

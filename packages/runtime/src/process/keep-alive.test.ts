@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
 import { FakeClock } from '../../testing/index.ts';
-import { keepAlive } from './keep-alive.ts';
+import { keepAlive } from './node-process.ts';
 
 it('given a process that only waits, then a sleep keeps it alive until it is disposed', async () => {
   const clock = new FakeClock();

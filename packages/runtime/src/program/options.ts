@@ -7,7 +7,7 @@ import type { Clock } from '../clock/clock.ts';
 import type { Random } from '../clock/random.ts';
 import { systemClock } from '../clock/system-clock.ts';
 import { systemRandom } from '../clock/system-random.ts';
-import type { ControllerPorts } from '../controller/controller-ports.ts';
+import type { ControllerPorts } from '../controller/controller.ts';
 import type { HttpRoute } from '../diagnostics/diagnostics-server.ts';
 import type { EventRecorder } from '../event-recorder/recorder.ts';
 import type { InformerDeps } from '../informer/create-informer.ts';

@@ -14,14 +14,13 @@ import type { ApiClientOptions } from '../api/create-client.ts';
 import { createRequestMetrics, type RequestMetrics } from '../api/request-metrics.ts';
 import { userAgent } from '../api/user-agent.ts';
 import type { Controller } from '../controller/controller.ts';
-import { leaderHealthRoute } from '../lease/health-route.ts';
+import { leaderHealthRoute, serveDiagnostics } from './serve-diagnostics.ts';
 import { createController } from '../loop/create-controller.ts';
-import { keepAlive } from '../process/keep-alive.ts';
+import { keepAlive } from '../process/node-process.ts';
 import { type Lifecycle, runProcess } from '../process/run-process.ts';
 import { type Assembly, runAssembly } from './assemble.ts';
 import { type ApiConnection, connectApi } from './connect-api.ts';
 import { type Parts, partsOf, type RunControllerOptions } from './options.ts';
-import { serveDiagnostics } from './serve-diagnostics.ts';
 import type { LeadingPorts } from './with-caches.ts';
 
 /** Controls the process to its end, so it is the last call of a program. In tests it resolves when `process.exit` was called. */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What a controller watches, found by assembling it beside nothing: no list of watches has to agree with its loops. */
 import type { KubeObject } from '../api/objects.ts';
-import type { ControllerPorts } from '../controller/controller-ports.ts';
+import type { ControllerPorts, Controller } from '../controller/controller.ts';
 import { createEventRecorder } from '../event-recorder/create-event-recorder.ts';
-import type { Controller } from '../controller/controller.ts';
 import type { InformerOptions } from '../informer/create-informer.ts';
 import type { InformerFactory } from '../informer/factory.ts';
 import type { Informer } from '../informer/informer.ts';

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A controller as the work of a leader: its caches start with the lease and end after the controller. */
 import type { Environment } from '../api/connection/proxy.ts';
-import { fenced } from '../api/fenced.ts';
 import { withOutageLog } from '../api/outage-log.ts';
 import { linkSignals } from '../clock/deadline.ts';
-import type { ControllerPorts } from '../controller/controller-ports.ts';
-import type { Controller } from '../controller/controller.ts';
+import type { ControllerPorts, Controller } from '../controller/controller.ts';
 import { createEventRecorder, type EventRecorderOptions } from '../event-recorder/create-event-recorder.ts';
 import type { EventRecorder } from '../event-recorder/recorder.ts';
 import type { InformerDeps } from '../informer/create-informer.ts';
@@ -13,6 +11,7 @@ import { createInformerFactory, type InformerFactory } from '../informer/factory
 import type { LeadingWork } from '../lease/leader-elector.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
 import { workQueueMetricsOf } from '../workqueue/queue-metrics.ts';
+import type { ApiClient, CallOptions } from '../api/client.ts';
 
 export interface LeadingPorts extends ControllerPorts {
   /** What these recorders have not written yet is written before the lease is released. */
@@ -69,4 +68,19 @@ export function withCaches(
  */
 export function listSettings(env: Environment): Required<Pick<InformerDeps, 'streaming' | 'firstLists'>> {
   return { streaming: env['KUBE_FEATURE_WatchListClient'] === 'false' ? 'off' : 'preferred', firstLists: 'current' };
+}
+
+/** A client that sends no write any more once `maySend` is false, or what the caller gives is. Reads go on. */
+export function fenced(client: ApiClient, maySend: () => boolean): ApiClient {
+  const within = <O extends CallOptions>(options: O | undefined) => {
+    const given = options?.maySend;
+    return { ...options, maySend: given === undefined ? maySend : () => maySend() && given() };
+  };
+  return {
+    ...client,
+    create: (resource, object, options) => client.create(resource, object, within(options)),
+    update: (resource, object, options) => client.update(resource, object, within(options)),
+    patch: (target, patch, options) => client.patch(target, patch, within(options)),
+    delete: (resource, ref, options) => client.delete(resource, ref, within(options)),
+  };
 }

@@ -12,7 +12,7 @@ import type { LeaderElectionOptions } from '../../src/lease/election-config.ts';
 import { createElectionMetrics } from '../../src/lease/election-report.ts';
 import type { ElectionResult } from '../../src/lease/election-state.ts';
 import { createLeaderElector, type LeaderElector } from '../../src/lease/leader-elector.ts';
-import { leaseRules } from '../../src/lease/rules.ts';
+import { leaseRules } from '../../src/lease/lease-client.ts';
 import { OrderlyStop } from '../../src/process/orderly-stop.ts';
 import { createFakeApiServer, type FakeApiServer } from '../fake-api-server/index.ts';
 import { FakeClock } from '../fake-clock.ts';

@@ -5,8 +5,7 @@
  */
 import { goQuote } from '@csi-sidecars/runtime/internal';
 import { formatGoDuration, parseGoDuration } from './go-duration.ts';
-import { parseFloat64, parseInt64, parseUint64 } from './numbers.ts';
-import { type Parsed, invalid, valid } from './parsed.ts';
+import { parseFloat64, parseInt64, parseUint64, type Parsed, invalid, valid } from './numbers.ts';
 
 export interface Flag<T> {
   /** The name of the value in the usage text. */

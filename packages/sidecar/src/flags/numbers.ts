@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Numbers as Go's strconv reads them. Texts that JavaScript would read too (" 5", "0b", "") are refused as Go does. */
-import { type Parsed, invalid, valid } from './parsed.ts';
+
+/** The result of parsing a text: a value, or an error with Go's message. */
+export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string };
+
+export const valid = <T>(value: T): Parsed<T> => ({ ok: true, value });
+export const invalid = (reason: string): Parsed<never> => ({ ok: false, reason });
 
 const syntax = invalid('parse error');
 const range = invalid('value out of range');

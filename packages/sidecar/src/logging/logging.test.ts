@@ -2,9 +2,8 @@
 import type { Logger } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { parseFlags } from '../flags/parse.ts';
-import { loggingFlags } from '../programs/shared-flags.ts';
+import { loggingFlags, invalidLogging } from '../programs/shared-flags.ts';
 import { createJsonLogger } from './json-logger.ts';
-import { invalidLogging } from './validate.ts';
 
 const timeMs = new Date(2026, 0, 2, 3, 4, 5, 678).getTime();
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import { truncateSync, writeFileSync } from 'node:fs';
+import type { ProcessHost } from './host.ts';
+
 /**
  * Ends a run before its work ends. Exit codes are upstream's: 1 for what is logged as an error, 255 where upstream's program
  * calls its fatal logger, 2 for a command line it cannot read and for panics. Signals and defects are the runtime's.
@@ -30,3 +33,22 @@ export async function orExit<T>(what: string, work: () => Promise<T>, code: numb
     throw new ExitError(code, what, { cause: error });
   }
 }
+
+/** Replaces the content of an existing file; throws if there is none. The kubelet shows the content as the reason of the end. */
+export function writeTerminationLog(path: string, text: string): void {
+  // Writing alone would create the file.
+  truncateSync(path);
+  writeFileSync(path, text);
+}
+
+/** The last line of the log, for the status of the pod. Outside of a container there is no such file. */
+export function leaveMessage(host: Pick<ProcessHost, 'writeTerminationLog'>, text: string): void {
+  try {
+    host.writeTerminationLog(text);
+  } catch {
+    // The log has it.
+  }
+}
+
+export const lastWords = ({ message, cause }: Error): string =>
+  cause instanceof Error ? `${message}: ${cause.message}` : message;

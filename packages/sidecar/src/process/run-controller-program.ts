@@ -14,7 +14,7 @@ import {
   type RateLimit,
   runAssembly,
 } from '@csi-sidecars/runtime/internal';
-import type { ProgramFlags } from '../programs/program.ts';
+import type { ProgramFlags } from '../programs/manifest.ts';
 import type { EndpointValues, KubeApiValues } from '../programs/shared-flags.ts';
 import { type ElectionValues, leaseOf, orRefusedElection } from './election.ts';
 import { ExitError, exitCodes, orExit } from './exit.ts';

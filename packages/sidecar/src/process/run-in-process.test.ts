@@ -10,9 +10,8 @@ import { recordingLogger, startTestServer, until } from '@csi-sidecars/runtime/t
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { sampleProgram } from '../../testing/sample-program.ts';
 import type { ProcessHost } from './host.ts';
-import { type ProcessDeps, type ProcessOptions, runInProcess } from './run-in-process.ts';
+import { type ProcessDeps, type ProcessOptions, runInProcess, runPlainProgram } from './run-in-process.ts';
 import { runMain } from './run-main.ts';
-import { runPlainProgram } from './run-plain-program.ts';
 import { runProgram } from './run-program.ts';
 
 interface Recorded {

@@ -12,9 +12,11 @@ import {
   runProcess,
   type Sink,
   stderrSink,
+  createRegistry,
 } from '@csi-sidecars/runtime/internal';
-import { writeTerminationLog } from './termination-log.ts';
+import { writeTerminationLog } from './exit.ts';
 import type { ProcessHost } from './host.ts';
+import { goUsageText } from '../flags/go-usage.ts';
 
 export interface ProcessDeps {
   readonly host: ProcessHost;
@@ -81,4 +83,9 @@ function processHost(clock: Clock, sink: Sink): Omit<ProcessHost, 'usageText' | 
     openStderr: openStderr(clock, sink),
     writeTerminationLog: (text) => writeTerminationLog(terminationLog, text),
   };
+}
+
+/** Runs a program of every node: without a cluster, and without libraries that it does not need. The last call of a `main.ts`. */
+export async function runPlainProgram(name: string, run: (deps: ProcessDeps) => Promise<number>): Promise<void> {
+  await runInProcess({ name, usageText: goUsageText, openMetrics: async () => createRegistry() }, run);
 }

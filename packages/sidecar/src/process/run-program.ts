@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Any program, from its first argument to its exit code: flags and log, then its own work. */
-import type { ProgramFlags } from '../programs/program.ts';
-import { ExitError } from './exit.ts';
+import type { ProgramFlags } from '../programs/manifest.ts';
+import { ExitError, lastWords, leaveMessage } from './exit.ts';
 import type { ProcessDeps } from './run-in-process.ts';
-import { lastWords, leaveMessage } from './termination-log.ts';
 import { type StartOptions, type StartValues, type Started, start } from './start.ts';
 
 export interface ProgramOptions<V extends StartValues, G extends string> {

@@ -5,7 +5,7 @@
  */
 import type { CsiChannel } from '@csi-sidecars/csi';
 import type { DiagnosticsServer } from '@csi-sidecars/runtime/internal';
-import type { ProgramFlags } from '../programs/program.ts';
+import type { ProgramFlags } from '../programs/manifest.ts';
 import { connectDriver, type Driver, type DriverOptions, endWithDriver } from './driver.ts';
 import type { ProgramHost } from './host.ts';
 import {

@@ -9,12 +9,10 @@ import type { GateSettings } from '../flags/flag.ts';
 import { resolveGates } from '../flags/gates.ts';
 import { helpText, mistakeLines } from '../flags/help.ts';
 import { type FlagSyntax, parseFlags } from '../flags/parse.ts';
-import { invalidLogging } from '../logging/validate.ts';
-import type { ProgramFlags } from '../programs/program.ts';
-import type { LoggingValues } from '../programs/shared-flags.ts';
-import { exitCodes } from './exit.ts';
+import { invalidLogging, type LoggingValues } from '../programs/shared-flags.ts';
+import type { ProgramFlags } from '../programs/manifest.ts';
+import { exitCodes, leaveMessage } from './exit.ts';
 import type { ProcessHost } from './host.ts';
-import { leaveMessage } from './termination-log.ts';
 
 /** What every program has on its command line. */
 export interface StartValues extends LoggingValues {

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { writeTerminationLog } from './termination-log.ts';
+import { writeTerminationLog } from './exit.ts';
 
 function aDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'termination-log-'));

@@ -4,7 +4,7 @@
  * their checks, the reference pages, the end-to-end suite and the test of the architecture.
  */
 import type { UsedRule } from '@csi-sidecars/runtime';
-import type { Flags } from '../flags/flag.ts';
+import type { Flags, FlagsOf } from '../flags/flag.ts';
 import type { Gate } from '../flags/gates.ts';
 import type { FlagSyntax } from '../flags/parse.ts';
 
@@ -44,4 +44,13 @@ export interface DriverNeed {
   readonly capability: string;
   /** What the program does when the driver lacks it. */
   readonly without: string;
+}
+
+/** A program's command line as data: flags whose values are V, gates whose names are G. */
+export interface ProgramFlags<V extends object, G extends string = never> {
+  /** The binary's name, as upstream's. */
+  readonly name: string;
+  readonly syntax: FlagSyntax;
+  readonly flags: FlagsOf<V>;
+  readonly gates: Readonly<Record<G, Gate>>;
 }

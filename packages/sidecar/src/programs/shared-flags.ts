@@ -13,10 +13,12 @@ import {
   stringFlag,
   verbosityFlag,
   vmoduleFlag,
+  type Flag,
+  type FlagsOf,
+  type GateSettings,
+  type StringMap,
 } from '../flags/flag.ts';
-import type { Flag, FlagsOf, GateSettings, StringMap } from '../flags/flag.ts';
-import { gatesUsage } from '../flags/gates.ts';
-import type { Gate } from '../flags/gates.ts';
+import { gatesUsage, type Gate } from '../flags/gates.ts';
 
 const second = 1_000;
 
@@ -189,3 +191,24 @@ export function gatesFlag(gates: Readonly<Record<string, Gate>>): Flag<GateSetti
 export const releaseOnExitGate: Readonly<Record<'ReleaseLeaderElectionOnExit', Gate>> = {
   ReleaseLeaderElectionOnExit: { stage: 'ALPHA', defaultValue: true },
 };
+
+/** What component-base does not accept of the logging flags, in the words of the flags; empty if they are valid. */
+export function invalidLogging(values: LoggingValues): readonly string[] {
+  const format = values['logging-format'];
+  const alpha = [
+    values['log-text-split-stream'] ? 'log-text-split-stream' : undefined,
+    values['log-json-split-stream'] ? 'log-json-split-stream' : undefined,
+    values['log-text-info-buffer-size'] === '0' ? undefined : 'log-text-info-buffer-size',
+    values['log-json-info-buffer-size'] === '0' ? undefined : 'log-json-info-buffer-size',
+  ].filter((name) => name !== undefined);
+  return [
+    ...(format === 'text' || format === 'json'
+      ? []
+      : [`format: Invalid value: ${JSON.stringify(format)}: Unsupported log format`]),
+    ...(format === 'json' && values.vmodule.length > 0
+      ? ['vmodule: Forbidden: Only supported for text log format']
+      : []),
+    ...(values['log-flush-frequency'] > 0 ? [] : ['flushFrequency: Invalid value: Must be greater than zero']),
+    ...alpha.map((name) => `${name}: Forbidden: Feature LoggingAlphaOptions is disabled`),
+  ];
+}

@@ -6,8 +6,7 @@
 import { ok, refuse, type Result } from '../result.ts';
 import { nonZero, toPartition, withCsiFsType } from './parameters.ts';
 import type { InTreeProvider } from './provider.ts';
-import { regionOf } from './regions.ts';
-import { betaZoneLabel, zoneDelimiter, zoneLabel } from './zone-labels.ts';
+import { regionOf, betaZoneLabel, zoneDelimiter, zoneLabel } from './regions.ts';
 
 const unspecified = 'UNSPECIFIED';
 const zoneKey = 'topology.gke.io/zone';

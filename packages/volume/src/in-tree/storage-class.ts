@@ -3,7 +3,7 @@
 import type { StorageClass } from '@csi-sidecars/runtime';
 import { ok, refuse, type Result } from '../result.ts';
 import type { ClassTranslation, InTreeField, InTreeProvider } from './provider.ts';
-import { betaZoneLabel, zoneLabel } from './zone-labels.ts';
+import { betaZoneLabel, zoneLabel } from './regions.ts';
 
 type AllowedTopologies = NonNullable<StorageClass['allowedTopologies']>;
 

@@ -7,7 +7,7 @@ import type { PersistentVolume } from '@csi-sidecars/runtime';
 import type { VolumeNodeAffinity } from '../node-selector.ts';
 import { ok, refuse, type Result } from '../result.ts';
 import type { TopologyTranslation } from './provider.ts';
-import { betaRegionLabel, betaZoneLabel, regionLabel, zoneDelimiter, zoneLabel } from './zone-labels.ts';
+import { betaRegionLabel, betaZoneLabel, regionLabel, zoneDelimiter, zoneLabel } from './regions.ts';
 
 export interface InTreeTopology {
   readonly nodeAffinity: VolumeNodeAffinity | undefined;

@@ -5,7 +5,7 @@ import type { Environment } from '../connection/proxy.ts';
 import type { Logger } from '../../log/logger.ts';
 import type { ClusterConfig, Pem } from './cluster-config.ts';
 import { type Files, readText } from './files.ts';
-import { checkCertificates } from './pem.ts';
+import { checkCertificates } from './tls-source.ts';
 
 const folder = '/var/run/secrets/kubernetes.io/serviceaccount';
 const tokenPath = `${folder}/token`;

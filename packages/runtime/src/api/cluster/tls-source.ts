@@ -4,6 +4,7 @@
  * when a request is made; what an exec plugin printed, at each request. If something cannot be read or parsed, the current
  * certificates stay in use.
  */
+import { X509Certificate } from 'node:crypto';
 import {
   createSecureContext,
   getCACertificates,
@@ -15,9 +16,8 @@ import type { Clock } from '../../clock/clock.ts';
 import type { Logger } from '../../log/logger.ts';
 import type { Rotation, TlsSource } from '../connection/server-transport.ts';
 import type { Identity } from '../credentials.ts';
-import type { TlsSettings } from './cluster-config.ts';
-import type { Files } from './files.ts';
-import { checkCertificates, readPem } from './pem.ts';
+import type { TlsSettings, Pem } from './cluster-config.ts';
+import { type Files, readText } from './files.ts';
 
 const checkEveryMs = 5 * 60_000;
 
@@ -137,4 +137,15 @@ export function systemAuthorities({
 }: Pick<TlsSourceDeps, 'listAuthorities'>): string[] | undefined {
   const found = listAuthorities('system');
   return found.length > 0 ? found : undefined;
+}
+
+export async function readPem(files: Files, pem: Pem): Promise<string> {
+  return pem.kind === 'file' ? readText(files, pem.path) : pem.text();
+}
+
+/** Throws unless the text holds certificates, all of them readable. */
+export function checkCertificates(text: string): void {
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g);
+  if (blocks === null) throw new Error('data does not contain any valid RSA or ECDSA certificates');
+  for (const block of blocks) void new X509Certificate(block);
 }

@@ -12,8 +12,13 @@
  */
 import type { ConnectionOptions } from 'node:tls';
 import type { Socket } from 'node:net';
-import { type Transport, TransportError, type TransportRequest, type TransportResponse } from '../transport.ts';
-import { unlessAborted } from '../unless-aborted.ts';
+import {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+  unlessAborted,
+} from '../transport.ts';
 import type { Availability, Connection } from './connection.ts';
 import { createDial, type Dial, type DialDeps } from './dial.ts';
 import { authorityOf, type Endpoint } from './endpoint.ts';

@@ -3,10 +3,9 @@
  * A frame of a watch as a value. Decoding never throws: whatever a server or proxy sends is one of the variants, and the
  * caller's own exceptions cannot be mistaken for bad input.
  */
-import type { ApiError } from '../../api/errors.ts';
+import { type ApiError, type Status, toApiError } from '../../api/errors.ts';
 import { parseWatched } from './parse-watched.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import { type Status, toApiError } from '../../api/status.ts';
 import { DecodeError } from './decode-error.ts';
 
 export type WatchEvent =

@@ -4,7 +4,7 @@ import type { Timer } from '../../clock/clock.ts';
 import type { Random } from '../../clock/random.ts';
 import type { Logger } from '../../log/logger.ts';
 import type { Budget } from '../budget.ts';
-import { pause } from '../pause.ts';
+import { pause } from '../../clock/deadline.ts';
 import { type ListBody, readList } from './list-body.ts';
 import type { Sink } from './sink.ts';
 import type { Demand, Input, PageRequest, Pause } from './state.ts';

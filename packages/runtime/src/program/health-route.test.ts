@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { leaderHealthRoute } from './health-route.ts';
-import { leaseRules } from './rules.ts';
+import { leaderHealthRoute } from './serve-diagnostics.ts';
+import { leaseRules } from '../lease/lease-client.ts';
 
 it('given the health of an election, then its route answers any method with the texts of upstream', () => {
   const request = { method: 'GET', path: '', query: new URLSearchParams(), signal: new AbortController().signal };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
 import { FakeClock, recordingLogger, scriptedTransport, type ScriptedStep } from '../../testing/index.ts';
-import { createApiClient } from './create-client.ts';
-import { fenced } from './fenced.ts';
-import { persistentVolumes } from './resource.ts';
-import { TransportError } from './transport.ts';
+import { createApiClient } from '../api/create-client.ts';
+import { fenced } from './with-caches.ts';
+import { persistentVolumes } from '../api/resource.ts';
+import { TransportError } from '../api/transport.ts';
 
 const volume = { metadata: { name: 'a', resourceVersion: '1' } };
 const later: ScriptedStep = { status: 429, headers: { 'retry-after': '1' }, body: { kind: 'Status', code: 429 } };

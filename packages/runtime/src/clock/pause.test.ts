@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
 import { FakeClock } from '../../testing/index.ts';
-import { pause } from './pause.ts';
+import { pause } from './deadline.ts';
 
 it('given a pause that is aborted, then it ends without an error', async () => {
   const clock = new FakeClock();
