@@ -63,8 +63,8 @@ export function pvFinalizerLoop(
     name: queueNames.volumes,
     settings,
     watches: { volumes, attachments },
-    subject: { watch: 'volumes', keyOf },
-    wakes: {
+    primary: { watch: 'volumes', keyOf },
+    handlers: {
       // Nearly all changes are of volumes that keep our finalizer. Those never reach the queue.
       volumes: ({ current }) =>
         current !== undefined && isReleasable(current, driverName) ? keyOf(current) : undefined,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The loop of a driver whose volumes need no attaching: each of its VolumeAttachments is marked attached, even if it is being deleted.
- * Rows T1 to T3 of docs/behaviour/attacher.md. It watches neither PersistentVolumes nor nodes; upstream watches PersistentVolumes all the
- * same.
+ * The loop of a driver whose volumes need no attaching, upstream's trivial handler: each of its VolumeAttachments is marked attached, even if
+ * it is being deleted. Rows T1 to T3 of docs/behaviour/attacher.md. It watches neither PersistentVolumes nor nodes; upstream watches
+ * PersistentVolumes all the same.
  *
  * Not here: calls to the driver, finalizers and node ids. This loop uses none of them.
  */
@@ -46,8 +46,8 @@ export function trivialLoop(context: TrivialContext, { attachments }: Pick<Watch
     name: queueNames.attachments,
     settings,
     watches: { attachments },
-    subject: { watch: 'attachments', keyOf: attachmentKey },
-    wakes: {
+    primary: { watch: 'attachments', keyOf: attachmentKey },
+    handlers: {
       attachments: ({ current }) =>
         current?.spec.attacher === driverName && !isAttached(current) ? attachmentKey(current) : undefined,
     },

@@ -8,7 +8,7 @@ import {
   type Controller,
   type ControllerPorts,
   createController,
-  createWakeUps,
+  createTrigger,
   type EventRecorder,
   type ObjectKey,
   runTogether,
@@ -68,7 +68,7 @@ export function createProvisioner(
       retries: settings,
       node,
     });
-  const sources = createWakeUps<SourceKey>();
+  const sources = createTrigger<SourceKey>();
   const references = createSourceReferences(sources);
   const metrics = createProvisionerMetrics(ports.metrics);
   const deps: ClaimDeps = {
@@ -84,8 +84,8 @@ export function createProvisioner(
     ...(node === undefined ? {} : { ownTopology: ownNodeTopology(node, driver.name) }),
     ownership: createOwnership(ports, node),
     instanceWaits: createInstanceWaits(ports.clock),
-    saves: createWakeUps(),
-    claims: createWakeUps(),
+    saves: createTrigger(),
+    claims: createTrigger(),
     capacity: capacity?.changes ?? noCapacity,
   };
   const { patienceMs } = node ?? { patienceMs: 0 };

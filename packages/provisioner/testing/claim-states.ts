@@ -12,7 +12,7 @@ import type { Plan, PlanAnswer, Shape } from '../src/claim/plan.ts';
 import { provision } from '../src/claim/flow.ts';
 import type { Changes, ClaimContext, Concluded, Known, Observed } from '../src/claim/state.ts';
 import type { Deletion } from '../src/claim/deletion.ts';
-import type { Entry, Pinned } from '../src/claim/memory.ts';
+import type { ClaimRecord, PinnedRequest } from '../src/claim/memory.ts';
 
 export const context: ClaimContext = { driver: aDriver(), settings: someSettings(), supportsTopology: true };
 const storageClass: StorageClass = aClass();
@@ -40,7 +40,7 @@ export const plan: Plan = {
 };
 export const planned: PlanAnswer = { kind: 'planned', plan };
 export const withSecret: Plan = { ...plan, secrets: { ...noSecrets, provisioner: secret } };
-export const pinned: Pinned = { plan, request: plan.request, isConfirmed: false };
+export const pinned: PinnedRequest = { plan, request: plan.request, isConfirmed: false };
 const volume: Volume = {
   volume_id: 'v1',
   capacity_bytes: '100',
@@ -70,8 +70,8 @@ const shape: Result<Shape> = ok({
 /** A state, with short names for memory and plan. */
 export interface StateFacts extends Partial<Known> {
   /** Default: the entry of `pinned`, else nothing. */
-  readonly remembers?: Entry['kind'] | 'none';
-  readonly pinned?: Pinned;
+  readonly remembers?: ClaimRecord['kind'] | 'none';
+  readonly pinned?: PinnedRequest;
   readonly planned?: PlanAnswer;
   readonly answers?: Deletion['answers'];
   /** How long ago the claim was deleted. */
@@ -103,7 +103,7 @@ export function state(facts: StateFacts = {}, claim: ClaimFacts = {}): Known {
   };
 }
 
-function memoryOf(kind: Entry['kind'] | 'none', sent: Pinned): Observed['memory'] {
+function memoryOf(kind: ClaimRecord['kind'] | 'none', sent: PinnedRequest): Observed['memory'] {
   const outstanding = { claim: aClaim(), deletion: undefined };
   switch (kind) {
     case 'none':
@@ -166,7 +166,7 @@ const usual: Answers = {
 };
 
 /** The answer of the step `createVolume`. */
-export function answers(created: CreateOutcome): (s: Known, call: { readonly pinned: Pinned }) => Changes {
+export function answers(created: CreateOutcome): (s: Known, call: { readonly pinned: PinnedRequest }) => Changes {
   return ({ claim, deletion }, call) => ({ created, memory: { kind: 'pinned', claim, deletion, pinned: call.pinned } });
 }
 

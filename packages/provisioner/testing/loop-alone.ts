@@ -3,7 +3,7 @@
 import {
   type Clock,
   createController,
-  createWakeUps,
+  createTrigger,
   type EventRecorder,
   type KubeObject,
   type Loop,
@@ -11,7 +11,7 @@ import {
 import { allCapabilities, driverInfoOf } from '@csi-sidecars/test-driver';
 import { createProcess, createTestCluster, type RunningController } from '@csi-sidecars/test-driver/testing';
 import { createInstanceWaits } from '../src/claim/instance-waits.ts';
-import { createClaimMemory, type Entry } from '../src/claim/memory.ts';
+import { createClaimMemory, type ClaimRecord } from '../src/claim/memory.ts';
 import type { ClaimDeps } from '../src/claim/state.ts';
 import { clusterRules } from '../src/rbac.ts';
 import { createSourceReferences } from '../src/source/references.ts';
@@ -22,7 +22,7 @@ import { aNodeDeployment, driverName, someSettings } from './builders.ts';
 export interface LoopAloneOptions {
   readonly seed: readonly KubeObject[];
   /** What is remembered of the claim. */
-  readonly entry?: Entry;
+  readonly entry?: ClaimRecord;
   /** The instance of this node. Its waits are over at once. */
   readonly node?: string;
   /** Called for each call to the driver. */
@@ -78,7 +78,7 @@ export async function loopAlone(
     },
     memory,
     references: {
-      ...createSourceReferences(createWakeUps()),
+      ...createSourceReferences(createTrigger()),
       release: (_claim, last) => effect('references.release', last),
     },
     ownership: {
@@ -88,8 +88,8 @@ export async function loopAlone(
       forget: () => effect('ownership.forget'),
     },
     instanceWaits: createInstanceWaits(clock),
-    saves: createWakeUps(),
-    claims: createWakeUps(),
+    saves: createTrigger(),
+    claims: createTrigger(),
     capacity: { changed: ({ row }) => effect('capacity', row) },
   };
   const watched = watchedBy(info, { topology: node === undefined ? 'off' : 'on', settings });

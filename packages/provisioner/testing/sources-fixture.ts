@@ -2,7 +2,7 @@
 /** The two source loops with their real caches and client, over a fake API server, in virtual time. A test plays the claim loop. */
 import {
   createController,
-  createWakeUps,
+  createTrigger,
   type KubeObject,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
@@ -68,7 +68,7 @@ export async function someSources(options: SourcesOptions = {}): Promise<Sources
     features: { ...someSettings().features, ...options.settings?.features, snapshotSweep: sweep === 'on' },
   });
   const process = createProcess(cluster, { name: 'csi-provisioner', interrupt: undefined });
-  const sources = createWakeUps<SourceKey>();
+  const sources = createTrigger<SourceKey>();
   const references = createSourceReferences(sources);
   const deps: SourceDeps = { driverName, settings, references, sources, liveClaims: createLiveClaims() };
   const driver = aDriver({ controller: ['CREATE_DELETE_VOLUME', 'CREATE_DELETE_SNAPSHOT', 'CLONE_VOLUME'] });

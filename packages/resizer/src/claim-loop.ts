@@ -20,13 +20,13 @@ interface ClaimLoop extends LoopTypes {
   readonly conclusion: Conclusion;
 }
 
-interface ClaimSubject {
+interface ClaimPrimary {
   readonly watch: 'claims';
   readonly keyOf: typeof claimKey;
   readonly forget: (key: ClaimKey) => void;
 }
 
-export function claimSubject(context: ClaimContext): ClaimSubject {
+export function claimPrimary(context: ClaimContext): ClaimPrimary {
   return { watch: 'claims', keyOf: claimKey, forget: (key) => forget(context, key) };
 }
 

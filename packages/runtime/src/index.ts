@@ -25,8 +25,8 @@ export type {
   WakeSource,
   When,
 } from './loop/loop.ts';
-export { createWakeUps } from './loop/wake-ups.ts';
-export type { WakeUps } from './loop/wake-ups.ts';
+export { createTrigger } from './loop/trigger.ts';
+export type { Trigger } from './loop/trigger.ts';
 export { definePeriodicLoop } from './loop/periodic-loop.ts';
 export type { Pass, PeriodicSpec } from './loop/periodic-loop.ts';
 export type { Controller, LoopSettings } from './controller/controller.ts';

@@ -52,9 +52,9 @@ export function claimLoop(context: ClaimContext, { claims, snapshots }: Pick<Wat
     name: 'snapshot-controller-claim',
     settings: context.settings,
     watches: { claims, snapshots },
-    subject: { watch: 'claims', keyOf: (claim) => keyOf(claim), forget: (key) => left.delete(key) },
+    primary: { watch: 'claims', keyOf: (claim) => keyOf(claim), forget: (key) => left.delete(key) },
     // Whichever of the two caches shows its part last wakes the claim.
-    wakes: {
+    handlers: {
       claims: ({ current }) => {
         const key = current !== undefined && isProtected(current) ? keyOf(current) : undefined;
         return key !== undefined && (left.has(key) || isDeleting(current!)) ? key : undefined;

@@ -34,8 +34,8 @@ export function contentLoop<T extends ContentTypes>(
     // The compiler does not see that a content is an object of the API as long as its kind is open.
     watches: watches as unknown as LoopSpec<ContentLoop<T>>['watches'],
     // The failures of a content end with it.
-    subject: { watch: 'contents', keyOf: contentKey },
-    wakes: {
+    primary: { watch: 'contents', keyOf: contentKey },
+    handlers: {
       contents: (change) => {
         const { current } = change;
         if (current === undefined) return undefined;

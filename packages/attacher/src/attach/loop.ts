@@ -33,12 +33,12 @@ export function attachLoop(context: AttachContext, watched: Watched): Loop {
     name: queueNames.attachments,
     settings,
     watches: watched,
-    subject: {
+    primary: {
       watch: 'attachments',
       keyOf: attachmentKey,
       forget: (_key, attachment) => runs.forget(attachment),
     },
-    wakes: {
+    handlers: {
       attachments: (change) => {
         const { previous, current } = change;
         if (current === undefined) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What a call for a volume says about capacity, and which items are asked for again. */
-import { createWakeUps, type StorageClass } from '@csi-sidecars/runtime';
+import { createTrigger, type StorageClass } from '@csi-sidecars/runtime';
 import { recordingLogger } from '@csi-sidecars/runtime/testing';
 import type { VolumeNodeAffinity } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
@@ -36,7 +36,7 @@ function woken(
   const target = { driverName, immediateBinding: false };
   const memory = createSegmentMemory();
   memory.replace(toSegments(segments.map(toTerm)));
-  const items = createWakeUps<ItemKey>();
+  const items = createTrigger<ItemKey>();
   const keys: string[] = [];
   items.source((key) => keys.push(key));
   createCapacityChanges({ target, segments: memory, items }).changed(change, classes, recordingLogger());

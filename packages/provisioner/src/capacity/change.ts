@@ -3,7 +3,7 @@
  * What a call for a volume says about capacity: rows H1 to H6 of the page on topology and capacity. Loops conclude with it, and the
  * items that it concerns are asked for again at once.
  */
-import type { Logger, StorageClass, WakeUps } from '@csi-sidecars/runtime';
+import type { Logger, StorageClass, Trigger } from '@csi-sidecars/runtime';
 import type { VolumeNodeAffinity } from '@csi-sidecars/volume';
 import { segmentIdOf, type SegmentSource } from '../topology/segments.ts';
 import { type Term, toTerm } from '../topology/terms.ts';
@@ -43,7 +43,7 @@ export const noCapacity: CapacityChanges = { changed: () => undefined };
 export interface ChangesDeps {
   readonly target: CapacityTarget;
   readonly segments: SegmentSource;
-  readonly items: WakeUps<ItemKey>;
+  readonly items: Trigger<ItemKey>;
 }
 
 export function createCapacityChanges({ target, segments, items }: ChangesDeps): CapacityChanges {

@@ -37,7 +37,7 @@ export function capacityLoop(
     name: 'csistoragecapacity',
     settings,
     watches: { classes, objects },
-    wakes: {
+    handlers: {
       classes: (change, caches) => (matters(change, target) ? itemsOfClass(change, segments, caches) : undefined),
       objects: (change, caches) => {
         const known = segments.current();

@@ -4,7 +4,7 @@ import type { CsiChannel } from '@csi-sidecars/csi';
 import {
   type ApiClient,
   type ControllerPorts,
-  createWakeUps,
+  createTrigger,
   type Loop,
   type LoopSettings,
 } from '@csi-sidecars/runtime';
@@ -53,7 +53,7 @@ export function createCapacityLoops(
   const watched = watchedForCapacity(driverName, management);
   const segments = createSegmentMemory();
   if (node !== undefined) segments.replace(ownSegments(node));
-  const items = createWakeUps<ItemKey>();
+  const items = createTrigger<ItemKey>();
   const deps = { target, management, segments, items, channel, client, timeoutMs };
   const classes = informers.informer(watched.classes).lister;
   const objects = informers.informer(watched.objects).lister;

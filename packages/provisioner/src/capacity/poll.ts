@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Asks the driver for every item again, once in each interval: nothing reports that storage was used or freed elsewhere. */
-import { definePeriodicLoop, type Loop, type StorageClass, type WakeUps } from '@csi-sidecars/runtime';
+import { definePeriodicLoop, type Loop, type StorageClass, type Trigger } from '@csi-sidecars/runtime';
 import type { SegmentSource } from '../topology/segments.ts';
 import type { WatchedForCapacity } from '../watched.ts';
 import { type CapacityTarget, type ItemKey, wantedItems } from './items.ts';
@@ -8,7 +8,7 @@ import { type CapacityTarget, type ItemKey, wantedItems } from './items.ts';
 export interface PollDeps {
   readonly target: CapacityTarget;
   readonly segments: SegmentSource;
-  readonly items: WakeUps<ItemKey>;
+  readonly items: Trigger<ItemKey>;
   readonly intervalMs: number;
 }
 

@@ -9,7 +9,7 @@ import {
   type Run,
   type StorageClass,
   toObjectKey,
-  type WakeUps,
+  type Trigger,
   writeObject,
 } from '@csi-sidecars/runtime';
 import { deleteObject } from '../delete-object.ts';
@@ -27,7 +27,7 @@ export interface CapacityDeps {
   /** With a rate limit of its own. */
   readonly client: ApiClient;
   readonly timeoutMs: number;
-  readonly items: WakeUps<ItemKey>;
+  readonly items: Trigger<ItemKey>;
 }
 
 export interface CapacityWatched {

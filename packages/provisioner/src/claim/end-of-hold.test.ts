@@ -2,7 +2,7 @@
 /** What stays of a claim after its last run: the claim loop alone, with a memory that the test looks at. */
 import {
   createController,
-  createWakeUps,
+  createTrigger,
   definedOnly,
   type Logger,
   persistentVolumeClaims,
@@ -59,8 +59,8 @@ async function aClaimLoop({ settings: changed, throwAt, callMs = 0 }: Options) {
     references: createSourceReferences({ wake: (key) => void woken.push(key) }),
     ownership: createOwnership(ports, settings.node),
     instanceWaits: createInstanceWaits(ports.clock),
-    saves: createWakeUps(),
-    claims: createWakeUps(),
+    saves: createTrigger(),
+    claims: createTrigger(),
     capacity: noCapacity,
   };
   const throwing: Logger = {

@@ -38,7 +38,7 @@ import {
   unprotect,
 } from './conclusions.ts';
 import { isCalled, isOutstanding, isOverdue, isWanted, mustSettle, waitsForBinding } from './known.ts';
-import type { Pinned } from './memory.ts';
+import type { PinnedRequest } from './memory.ts';
 import * as messages from './messages.ts';
 import { readRecord, towardsThisNode, whileOtherSettles } from './node.ts';
 import { affinityOf } from './persistent-volume.ts';
@@ -186,7 +186,7 @@ function* unlessClassIsOurs(s: Known, context: ClaimContext, storageClass: Stora
 }
 
 /** C22, C36 */
-function* firstCall(s: Known, context: ClaimContext, pinned: Pinned): Flow<Conclusion> {
+function* firstCall(s: Known, context: ClaimContext, pinned: PinnedRequest): Flow<Conclusion> {
   const isFirst = !isOutstanding(s);
   const isOpen = s.memory.kind === 'open';
   const isAlways = context.settings.provisioningProtection === 'always';
@@ -207,7 +207,7 @@ function* firstCall(s: Known, context: ClaimContext, pinned: Pinned): Flow<Concl
 }
 
 /** C13, C19, C21, C22 for a repeated call: the same arguments, but the current secret. */
-function* repeatCall(s: Known, context: ClaimContext, pinned: Pinned): Flow<Conclusion> {
+function* repeatCall(s: Known, context: ClaimContext, pinned: PinnedRequest): Flow<Conclusion> {
   if (s.presence !== 'gone') yield* perform('C13', step.announce, s);
   const secrets = yield* secretsFor(s, context, pinned.plan);
   yield* protect(s, context, 'C21');

@@ -4,7 +4,7 @@ import type { ProvisionerSettings } from '../settings.ts';
 import { isElsewhere as isOnOtherNode } from '../volume/volume.ts';
 import { chosenNodeOf, isOurs } from './claim.ts';
 import { keptForMs } from './deletion.ts';
-import type { Entry } from './memory.ts';
+import type { ClaimRecord } from './memory.ts';
 import type { ClaimContext, Known } from './state.ts';
 
 /** A volume may exist for the claim that no PersistentVolume records. */
@@ -18,7 +18,7 @@ export function isCalled({ memory }: Known): boolean {
 }
 
 /** Memory of the call whose answer the run has. */
-export function pinnedOf({ memory }: Known): Extract<Entry, { kind: 'pinned' }> {
+export function pinnedOf({ memory }: Known): Extract<ClaimRecord, { kind: 'pinned' }> {
   if (memory.kind !== 'pinned') throw new Error('an answer without a pinned request');
   return memory;
 }

@@ -21,7 +21,7 @@ import { annotations, instanceAnnotation } from '../names.ts';
 import { referenceGrants } from '../source/grants.ts';
 import { uidOf } from './claim.ts';
 import { claimLoop } from './loop.ts';
-import type { Entry } from './memory.ts';
+import type { ClaimRecord } from './memory.ts';
 import { withoutProtection } from './protection.ts';
 
 const adds = (p: Fixture): number => p.metrics.value('workqueue_adds_total', { name: 'claims' }) ?? 0;
@@ -267,7 +267,7 @@ describe('the end of a run', () => {
   const late = aClass(isLate);
   const dying = aClaim({ protection: 'on', deleting: 'yes' });
   const longAgo = { seenMs: -86_400_000, answers: ['open', 'open'] } as const;
-  const remembered = (deletion: Extract<Entry, { kind: 'pinned' }>['deletion']): Entry => ({
+  const remembered = (deletion: Extract<ClaimRecord, { kind: 'pinned' }>['deletion']): ClaimRecord => ({
     kind: 'pinned',
     claim: aClaim(),
     pinned,
@@ -338,7 +338,11 @@ describe('the end of a run', () => {
     },
   );
 
-  it.each<{ readonly given: string; readonly entry: Entry; readonly fails: 'DeadlineExceeded' | 'InvalidArgument' }>([
+  it.each<{
+    readonly given: string;
+    readonly entry: ClaimRecord;
+    readonly fails: 'DeadlineExceeded' | 'InvalidArgument';
+  }>([
     { given: 'refused', entry: remembered({ seenMs: 0, answers: [] }), fails: 'InvalidArgument' },
     { given: 'not answered for a day', entry: remembered({ ...longAgo, isGivenUp: true }), fails: 'DeadlineExceeded' },
   ])('given the call of a claim that is gone is $given, then nothing of the claim stays', async ({ entry, fails }) => {
@@ -352,7 +356,7 @@ describe('the end of a run', () => {
     await l.stop();
   });
 
-  it.each<{ readonly given: string; readonly entry?: Entry }>([
+  it.each<{ readonly given: string; readonly entry?: ClaimRecord }>([
     { given: 'nothing' },
     { given: 'that no class refused it', entry: { kind: 'settled', claim: aClaim(), refusal: undefined } },
   ])('given a run that throws, and $given is remembered, then the hold ends', async ({ entry }) => {

@@ -36,7 +36,7 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
     name: 'claims',
     settings,
     watches: { claims, volumes, classes, nodes, csiNodes, grants },
-    subject: {
+    primary: {
       watch: 'claims',
       keyOf: uidOf,
       forget: (uid) => {
@@ -48,7 +48,7 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
       // A deleted claim only waits for its outcome: attempts before its deletion must not delay the next one.
       endsFailures: isNewlyDeleted,
     },
-    wakes: {
+    handlers: {
       claims: (change) => {
         const { current } = change;
         const isOn = current !== undefined && isWorkedOn(current, driver.name);

@@ -3,7 +3,7 @@
  * The memory of a claim from one run to the next. It is lost with the process; only the provisioning
  * finalizer on the claim survives.
  *
- * | entry | meaning | begins when | ends when |
+ * | record | meaning | begins when | ends when |
  * |---|---|---|---|
  * | pinned | a CreateVolume may still be running; it is repeated unchanged | before CreateVolume is sent | the answer is final, or the volume is created |
  * | open | a volume may exist; the next request is planned from the caches | a final answer that does not settle | an answer settles, or a new request is pinned |
@@ -17,8 +17,8 @@ import { type Answer, countedAnswers, type Deletion } from './deletion.ts';
 import type { Unusable } from './outcome.ts';
 import type { Plan } from './plan.ts';
 
-/** One CreateVolume as it was sent. */
-export interface Pinned {
+/** One CreateVolume as it was sent. It is not called in flight: the call may have ended long ago, without an answer that settles. */
+export interface PinnedRequest {
   readonly plan: Plan;
   /** With the secret values and attributes of the last call. */
   readonly request: CreateVolumeRequestInput;
@@ -47,20 +47,21 @@ interface Outstanding extends Remembered {
   readonly deletion: Deletion | undefined;
 }
 
-export type Entry =
-  | ({ readonly kind: 'pinned'; readonly pinned: Pinned } & Outstanding)
+/** What the process remembers of a claim. */
+export type ClaimRecord =
+  | ({ readonly kind: 'pinned'; readonly pinned: PinnedRequest } & Outstanding)
   | ({ readonly kind: 'open' } & Outstanding)
-  | ({ readonly kind: 'saving'; readonly pinned: Pinned; readonly volume: PersistentVolume } & Outstanding)
+  | ({ readonly kind: 'saving'; readonly pinned: PinnedRequest; readonly volume: PersistentVolume } & Outstanding)
   | ({ readonly kind: 'settled'; readonly refusal: Refusal | undefined } & Remembered);
 
-export type Saving = Extract<Entry, { kind: 'saving' }>;
+export type Saving = Extract<ClaimRecord, { kind: 'saving' }>;
 
 /** The PersistentVolume's name. */
 export type UnsavedKey = string;
 
 export interface ClaimMemory {
-  get(uid: ClaimUid): Entry | undefined;
-  set(entry: Entry): void;
+  get(uid: ClaimUid): ClaimRecord | undefined;
+  set(entry: ClaimRecord): void;
   delete(uid: ClaimUid): void;
   /** The claim is gone at this time by the monotonic clock, unless its deletion was seen before. */
   gone(uid: ClaimUid, seenMs: number): void;
@@ -78,7 +79,7 @@ export interface ClaimMemory {
 
 /** `onUnsettled` is called with the number of claims in `unsettledDeleted` when it may have changed. */
 export function createClaimMemory(onUnsettled: (claims: number) => void = () => undefined): ClaimMemory {
-  const entries = new Map<ClaimUid, Entry>();
+  const entries = new Map<ClaimUid, ClaimRecord>();
   const savingNames = new Map<string, ClaimUid>();
   const unsettled = new Map<ClaimUid, PersistentVolumeClaim>();
   const remove = (uid: ClaimUid): void => {
@@ -87,7 +88,7 @@ export function createClaimMemory(onUnsettled: (claims: number) => void = () => 
     entries.delete(uid);
     if (unsettled.delete(uid)) onUnsettled(unsettled.size);
   };
-  const set = (entry: Entry): void => {
+  const set = (entry: ClaimRecord): void => {
     const uid = uidOf(entry.claim);
     remove(uid);
     entries.set(uid, entry);

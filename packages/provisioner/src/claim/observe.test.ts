@@ -7,14 +7,14 @@ import { aClaim, aClass, aNodeDeployment, aVolume, driverName, someSettings } fr
 import { context, pinned, unusable } from '../../testing/claim-states.ts';
 import { uidOf } from './claim.ts';
 import { instanceAnnotation } from '../names.ts';
-import { createClaimMemory, type Entry } from './memory.ts';
+import { createClaimMemory, type ClaimRecord } from './memory.ts';
 import { observe } from './observe.ts';
 import type { ClaimLoop } from './state.ts';
 
 interface Given {
   /** Default: a claim in the cache. */
   readonly claim?: PersistentVolumeClaim | null;
-  readonly entry?: Entry;
+  readonly entry?: ClaimRecord;
   readonly volumes?: readonly PersistentVolume[];
   /** Default: the class of the claim. */
   readonly storageClass?: StorageClass | null;
@@ -52,7 +52,7 @@ function observed({
   return observe({ context: { ...context, settings, supportsTopology: false }, memory, ownership, clock }, caches, uid);
 }
 
-const refused = (untilMs: number, classUid = 'class-uid'): Entry => ({
+const refused = (untilMs: number, classUid = 'class-uid'): ClaimRecord => ({
   kind: 'settled',
   claim: aClaim(),
   refusal: { untilMs, classUid },
@@ -64,7 +64,7 @@ it('given a claim that is in neither cache nor memory, then there is no state', 
 });
 
 it('given a claim that has left the cache, then it is observed from memory as gone', () => {
-  const entry: Entry = { kind: 'open', claim: aClaim({ protection: 'on' }), deletion: undefined };
+  const entry: ClaimRecord = { kind: 'open', claim: aClaim({ protection: 'on' }), deletion: undefined };
   expect(observed({ claim: null, entry })).toMatchObject({ claim: entry.claim, presence: 'gone', isProtected: false });
 });
 
@@ -108,7 +108,7 @@ describe('the volume of the claim', () => {
     expect(volumeOf({ volumes: [bound] })).toEqual({ kind: 'losing', record: bound });
     expect(volumeOf({ volumes: [record] })).toEqual({ kind: 'losing', record });
     expect(volumeOf({ volumes: [record], volumeNamePrefix: 'disk' })).toEqual({ kind: 'losing', record });
-    const entry: Entry = { kind: 'open', claim: aClaim(), deletion: undefined };
+    const entry: ClaimRecord = { kind: 'open', claim: aClaim(), deletion: undefined };
     const others: readonly Given[] = [
       { volumes: [aVolume({ phase: 'Available' })] },
       { volumes: [bound], claim: aClaim({ deleting: 'yes' }) },
@@ -157,7 +157,7 @@ describe('the instance of a node', () => {
 });
 
 it('given a settled claim that no class refused, then nothing holds it back', () => {
-  const entry: Entry = { kind: 'settled', claim: aClaim(), refusal: undefined };
+  const entry: ClaimRecord = { kind: 'settled', claim: aClaim(), refusal: undefined };
   expect(observed({ entry })).toMatchObject({ infeasibleForMs: 0, memory: { kind: 'none' } });
 });
 
@@ -173,7 +173,7 @@ it.each([
   { given: 'a volume that is too small', row: 'O8', is: 'none' },
 ] as const)('given a live claim, and $given is being deleted, then its deletion counts as $is', ({ row, is }) => {
   const deleting = { ...unusable, row };
-  const entry: Entry = { kind: 'pinned', claim: aClaim(), pinned: { ...pinned, deleting }, deletion: undefined };
+  const entry: ClaimRecord = { kind: 'pinned', claim: aClaim(), pinned: { ...pinned, deleting }, deletion: undefined };
   const counted = { seenMs: clock.monotonicMs(), answers: [], forMs: 0, seenForMs: 0 };
   expect(observed({ entry })).toMatchObject({ presence: 'live', deletion: is === 'one' ? counted : undefined });
 });

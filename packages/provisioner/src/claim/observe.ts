@@ -16,7 +16,7 @@ import { isGranted } from '../source/grants.ts';
 import type { ClusterTopology } from '../topology/requirement.ts';
 import { chosenNodeOf, type ClaimUid, isRecordOf, uidOf, volumeNameFor } from './claim.ts';
 import { type Deletion, deletionOf } from './deletion.ts';
-import type { ClaimMemory, Entry } from './memory.ts';
+import type { ClaimMemory, ClaimRecord } from './memory.ts';
 import type { Ownership } from '../ownership.ts';
 import { isAllowedHere, type PlanFacts, toPlan, toShape } from './plan.ts';
 import { settlerOf } from './protection.ts';
@@ -93,7 +93,7 @@ export function lookAgain(
 }
 
 /** How long the refusal of the class still holds. A class that was created again has another UID. */
-function refusedForMs(clock: Clock, entry: Entry | undefined, storageClass: StorageClass | undefined): number {
+function refusedForMs(clock: Clock, entry: ClaimRecord | undefined, storageClass: StorageClass | undefined): number {
   if (entry?.kind !== 'settled' || entry.refusal === undefined || storageClass === undefined) return 0;
   if (entry.refusal.classUid !== (storageClass.metadata?.uid ?? '')) return 0;
   return Math.max(entry.refusal.untilMs - clock.monotonicMs(), 0);

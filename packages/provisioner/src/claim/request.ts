@@ -9,13 +9,13 @@ import type { SourceAnswer, SourceRead } from '../source/source-answer.ts';
 import { hasSelectedNode } from './claim.ts';
 import { fail, stop } from './conclusions.ts';
 import { mustSettle } from './known.ts';
-import type { Pinned } from './memory.ts';
+import type { PinnedRequest } from './memory.ts';
 import type { Plan } from './plan.ts';
 import type { ClaimContext, Conclusion, Known, Row } from './state.ts';
 import * as messages from './messages.ts';
 import * as step from './steps.ts';
 
-export function* requestFor(s: Known, context: ClaimContext, storageClass: StorageClass): Flow<Pinned> {
+export function* requestFor(s: Known, context: ClaimContext, storageClass: StorageClass): Flow<PinnedRequest> {
   const content = yield* protectedSource(s, context, storageClass);
   const answer = s.plan(storageClass, mustSettle(s, context) ? 'settle' : 'provision');
   if (answer.kind === 'nodeGone' && s.presence === 'live' && hasSelectedNode(s.claim)) {

@@ -12,7 +12,7 @@ import type {
   RecordedEvent,
   Run,
   StorageClass,
-  WakeUps,
+  Trigger,
 } from '@csi-sidecars/runtime';
 import type { Result } from '@csi-sidecars/volume';
 import type { CapacityChange, CapacityChanges } from '../capacity/change.ts';
@@ -28,7 +28,7 @@ import type { ClusterTopology } from '../topology/requirement.ts';
 import type { ClaimUid } from './claim.ts';
 import type { Answer, Deletion, DeletionAge } from './deletion.ts';
 import type { InstanceWaits } from './instance-waits.ts';
-import type { ClaimMemory, Entry } from './memory.ts';
+import type { ClaimMemory, ClaimRecord } from './memory.ts';
 import type { CreateOutcome } from './outcome.ts';
 import type { PlanAnswer, Shape } from './plan.ts';
 import type { Write } from './update-claim.ts';
@@ -74,9 +74,9 @@ export interface ClaimDeps extends ClaimContext {
   readonly ownership: Ownership;
   readonly instanceWaits: InstanceWaits;
   /** Hands a PersistentVolume that could not be saved to the save loop. */
-  readonly saves: WakeUps<UnsavedKey>;
+  readonly saves: Trigger<UnsavedKey>;
   /** Called when the save loop returns a claim. */
-  readonly claims: WakeUps<ClaimUid>;
+  readonly claims: Trigger<ClaimUid>;
   /** Learns of the conclusions. */
   readonly capacity: CapacityChanges;
 }
@@ -92,7 +92,7 @@ export interface Observed {
   readonly waitMs: number | undefined;
   /** In node deployment: the class permits volumes on this node. */
   readonly isAllowedHere: (storageClass: StorageClass) => boolean;
-  readonly memory: Entry | { readonly kind: 'none' };
+  readonly memory: ClaimRecord | { readonly kind: 'none' };
   /** Undefined if the claim is live and its volume is not recorded for another node. */
   readonly deletion: (Deletion & DeletionAge) | undefined;
   readonly storageClass: StorageClass | undefined;

@@ -16,7 +16,7 @@ import { context, made, pinned, plan, state, type StateFacts } from '../../testi
 import { annotations } from '../names.ts';
 import { uidOf } from './claim.ts';
 import { createInstanceWaits, type InstanceWaits } from './instance-waits.ts';
-import { createClaimMemory, type Entry } from './memory.ts';
+import { createClaimMemory, type ClaimRecord } from './memory.ts';
 import type { ClaimRun, Known } from './state.ts';
 import * as step from './steps.ts';
 
@@ -111,7 +111,7 @@ function aRun({
       },
     },
   } as unknown as ClaimRun;
-  const entry = (): Entry | undefined => memory.get(key);
+  const entry = (): ClaimRecord | undefined => memory.get(key);
   return { run, known, requests, remembered, effects, events, lines, looks, entry, clock };
 }
 
@@ -308,7 +308,7 @@ describe('protect', () => {
 });
 
 describe('unprotect', () => {
-  const settled = (refused: boolean): Entry => {
+  const settled = (refused: boolean): ClaimRecord => {
     const refusal_ = refused ? { untilMs: 1, classUid: 'c' } : undefined;
     return { kind: 'settled', claim: aClaim(on), refusal: refusal_ };
   };

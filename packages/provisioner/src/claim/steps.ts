@@ -20,7 +20,7 @@ import { type Answer, deletionOf } from './deletion.ts';
 import { lookEveryMs, type OtherNode } from './instance-waits.ts';
 import { pinnedOf } from './known.ts';
 import { claimFacts, logCreated, logStart } from './log-lines.ts';
-import type { Entry } from './memory.ts';
+import type { ClaimRecord } from './memory.ts';
 import { ownRecord, rememberedDeletion, takenBy } from './observe.ts';
 import { settlerOf } from './protection.ts';
 import type { Changes, ClaimDeps, ClaimRun, Known, Observed } from './state.ts';
@@ -119,7 +119,7 @@ export function giveUpOther(run: ClaimRun, s: Known): Promise<Updated> {
   return update(run, s, removeOtherProtection(run.context.driver.name));
 }
 
-function remember({ memory }: ClaimDeps, entry: Entry): Entry {
+function remember({ memory }: ClaimDeps, entry: ClaimRecord): ClaimRecord {
   memory.set(entry);
   return entry;
 }

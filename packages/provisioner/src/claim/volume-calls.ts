@@ -6,13 +6,13 @@ import { mayRecord } from '@csi-sidecars/volume';
 import { logSource } from './log-lines.ts';
 import { pinnedOf } from './known.ts';
 import { lookAgain } from './observe.ts';
-import type { Entry, Pinned } from './memory.ts';
+import type { ClaimRecord, PinnedRequest } from './memory.ts';
 import * as messages from './messages.ts';
 import { type CreateOutcome, isOpen, toErrorOutcome, toResponseOutcome, type Unusable } from './outcome.ts';
 import type { Changes, ClaimRun, Known } from './state.ts';
 
 export interface Call {
-  readonly pinned: Pinned;
+  readonly pinned: PinnedRequest;
   /** No earlier CreateVolume of this claim can have made a volume. */
   readonly isFirst: boolean;
 }
@@ -23,7 +23,7 @@ export async function createVolume(run: ClaimRun, s: Known, { pinned, isFirst }:
   const { context, signal, logger } = run;
   const { channel, driver, settings, supportsTopology } = context;
   logSource(logger, s);
-  const memory: Entry = { kind: 'pinned', claim: s.claim, pinned, deletion: s.deletion };
+  const memory: ClaimRecord = { kind: 'pinned', claim: s.claim, pinned, deletion: s.deletion };
   // Pinned before the call: whatever happens from here on, a retry sends exactly this request.
   context.memory.set(memory);
   const options = { timeoutMs: settings.timeoutMs, signal, migrated: pinned.plan.isMigrated };

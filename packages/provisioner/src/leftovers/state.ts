@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What a csi-provisioner, ours or upstream's, has left in the API once it no longer runs: `csi-sidecars leftovers`. One `Subject` is one
- * finalizer, annotation or object; `decide` says of each whether it may be removed. Rows U1 to U15 of the provisioner's page.
+ * What a csi-provisioner, ours or upstream's, has left in the API once it no longer runs: `csi-sidecars leftovers`. It is not called orphaned:
+ * most of it still has an owner, and the garbage collector takes none of it. One `Subject` is one finalizer, annotation or object; `decide`
+ * says of each whether it may be removed. Rows U1 to U15 of the provisioner's page.
  *
  * `list.ts` reads the cluster, `observe.ts` finds the subjects, `remove.ts` removes. Not here: attachments and snapshot contents, whose
  * programs put nothing on objects that upstream's do not remove.

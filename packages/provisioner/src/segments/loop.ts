@@ -21,7 +21,7 @@ import {
   type Run,
   type StorageClass,
   toObjectKey,
-  type WakeUps,
+  type Trigger,
 } from '@csi-sidecars/runtime';
 import { driverOn } from '@csi-sidecars/volume';
 import { type CapacityTarget, countingClasses, itemKeyOf, type ItemKey } from '../capacity/items.ts';
@@ -62,7 +62,7 @@ interface Observed {
 export interface SegmentDeps {
   readonly target: CapacityTarget;
   readonly segments: SegmentMemory;
-  readonly items: WakeUps<ItemKey>;
+  readonly items: Trigger<ItemKey>;
 }
 
 export function segmentLoop(deps: SegmentDeps, watched: WatchedForCapacity, settings: LoopSettings): Loop {
@@ -73,7 +73,7 @@ export function segmentLoop(deps: SegmentDeps, watched: WatchedForCapacity, sett
     name: 'csitopology',
     settings,
     watches: { nodes, csiNodes, classes, objects },
-    wakes: {
+    handlers: {
       nodes: ({ previous, current }, caches) => {
         const name = (current ?? previous)?.metadata?.name ?? '';
         const csiNode = caches.csiNodes.get(toObjectKey(undefined, name));

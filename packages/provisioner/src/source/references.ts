@@ -9,7 +9,7 @@
  * | failed | no volume is made for it: its last CreateVolume was settled without one, or none was sent and it alone protected the source | may go if it is being deleted |
  * | unknown | this process has not called CreateVolume for it | stays protected while the claim is pending |
  */
-import { createKeyedLock, type WakeUps } from '@csi-sidecars/runtime';
+import { createKeyedLock, type Trigger } from '@csi-sidecars/runtime';
 import type { ClaimUid } from '../claim/claim.ts';
 import { sourceKey, type SourceKey, type SourceRef } from './source.ts';
 
@@ -27,7 +27,7 @@ export interface SourceReferences {
   whileUnreferenced(source: SourceRef, work: () => Promise<void>): Promise<'held' | 'done'>;
 }
 
-export function createSourceReferences(sources: Pick<WakeUps<SourceKey>, 'wake'>): SourceReferences {
+export function createSourceReferences(sources: Pick<Trigger<SourceKey>, 'wake'>): SourceReferences {
   const sourceOf = new Map<ClaimUid, SourceKey>();
   const claimsOf = new Map<SourceKey, Set<ClaimUid>>();
   const failed = new Set<ClaimUid>();

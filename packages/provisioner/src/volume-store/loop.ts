@@ -65,7 +65,7 @@ export function saveLoop(deps: ClaimDeps, { claims, volumes }: Watched, clock: C
     name: 'unsavedpvs',
     settings,
     watches: { claims, volumes },
-    wakes: {},
+    handlers: {},
     sources: [saves.source],
     observe: (caches, volumeName) => observe({ memory, claims: caches.claims, driver, settings }, volumeName),
     context: {},

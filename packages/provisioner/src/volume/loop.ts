@@ -28,8 +28,8 @@ export function volumeLoop(context: VolumeContext, { volumes, classes, attachmen
     name: 'volumes',
     settings,
     watches: { volumes, classes, attachments },
-    subject: { watch: 'volumes', keyOf, forget: (key) => context.turns.forget(key) },
-    wakes: {
+    primary: { watch: 'volumes', keyOf, forget: (key) => context.turns.forget(key) },
+    handlers: {
       // Bound volumes with the right finalizer, which are nearly all, never reach the queue.
       volumes: ({ current }) => (current !== undefined && needsWork(current) ? keyOf(current) : undefined),
       // A volume that waited for its last attachment does not wait for its backoff as well.

@@ -11,7 +11,7 @@ import {
   type Pod,
 } from '@csi-sidecars/runtime';
 import { annotationOf, capacityOf, type Claim, type ClaimKey, requestedSize, resizeStatusOf } from '../claim.ts';
-import { claimSubject, endRun, observeByBoth } from '../claim-loop.ts';
+import { claimPrimary, endRun, observeByBoth } from '../claim-loop.ts';
 import { annotations } from '../names.ts';
 import { wakeOnForeignChanges } from '../own-write-filter.ts';
 import { isLess, isSame } from '../size.ts';
@@ -34,8 +34,8 @@ export function expandLoop(context: ClaimContext, watched: Watched, clock: Clock
     name: `${driver.name}-pvc`,
     settings,
     watches: { ...watched, pods: settings.handleInUseErrors ? watched.pods : undefined },
-    subject: claimSubject(context),
-    wakes: {
+    primary: claimPrimary(context),
+    handlers: {
       claims: foreign.onChange,
       // The claim may have come first.
       volumes: newlyBoundClaim,

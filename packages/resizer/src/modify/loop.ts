@@ -21,7 +21,7 @@ import {
   modifyStatusOf,
   wantedClassOf,
 } from '../claim.ts';
-import { claimSubject, endRun, observeByBoth } from '../claim-loop.ts';
+import { claimPrimary, endRun, observeByBoth } from '../claim-loop.ts';
 import { wakeOnForeignChanges } from '../own-write-filter.ts';
 import type { ClaimContext, Conclusion, WatchedByBoth } from '../steps.ts';
 import { newlyBoundClaim, type Watched } from '../watched.ts';
@@ -46,8 +46,8 @@ export function modifyLoop(context: ClaimContext, watched: ModifyWatched, clock:
     name: `${driver.name}-pvc-modify`,
     settings,
     watches: { claims: watched.claims, volumes: watched.volumes, classes: watched.classes },
-    subject: claimSubject(context),
-    wakes: {
+    primary: claimPrimary(context),
+    handlers: {
       claims: foreign.onChange,
       // The claim may have come first.
       volumes: newlyBoundClaim,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Converts the notifications of an informer to the changes that are passed to a loop's `wakes`. */
+/** Converts the notifications of an informer to the changes that are passed to a loop's `handlers`. */
 import type { KubeObject } from '../api/objects.ts';
 import type { Handler } from '../informer/informer.ts';
 import type { Change } from './loop.ts';

@@ -82,7 +82,7 @@ async function running(faults: readonly FaultRule[], find: Find = ({ volumes }, 
       classes: { resource: storageClasses },
       nodes: undefined,
     },
-    wakes: { volumes: ({ current }) => current && keyOf(current) },
+    handlers: { volumes: ({ current }) => current && keyOf(current) },
     observe: (caches, key) => {
       observed += 1;
       return { volume: caches.nodes.get(key) === undefined ? find(caches, key) : undefined };

@@ -23,7 +23,7 @@ import { itemExponential } from '../workqueue/rate-limiters.ts';
 import { createController } from './create-controller.ts';
 import { defineLoop } from './define-loop.ts';
 import { conclude, type Flow, orEnd, perform } from './flow.ts';
-import type { LoopSpec, LoopTypes, Run, Subject, When } from './loop.ts';
+import type { LoopSpec, LoopTypes, Run, Primary, When } from './loop.ts';
 import type { Conclusion } from '../controller/reconcile.ts';
 
 interface Observed {
@@ -76,8 +76,8 @@ const labels: LoopSpec<Labels> = {
   name: 'labels',
   settings: { workerThreads: 1, retryIntervalStartMs: 1_000, retryIntervalMaxMs: 60_000 },
   watches: { volumes: { resource: persistentVolumes }, classes: { resource: storageClasses } },
-  subject: { watch: 'volumes', keyOf },
-  wakes: {
+  primary: { watch: 'volumes', keyOf },
+  handlers: {
     volumes: ({ current }) => (current === undefined ? undefined : keyOf(current)),
     classes: ({ previous }, { volumes }) => (previous === undefined ? volumes.list().map(keyOf) : undefined),
   },
@@ -206,8 +206,8 @@ describe('a loop made from its specification', () => {
     { what: 'a change that does not end failures', endsFailures: { endsFailures: () => false }, failures: 3 },
     { what: 'a change that ends failures', endsFailures: { endsFailures: () => true }, failures: 1 },
   ])('given a failing object and $what, then its failures count $failures', async ({ endsFailures, failures }) => {
-    const subject: Subject<Labels, 'volumes'> = { watch: 'volumes', keyOf, ...endsFailures };
-    const loop = await running({ ...failing, subject, retryMessage: 'Cannot label, will retry' });
+    const primary: Primary<Labels, 'volumes'> = { watch: 'volumes', keyOf, ...endsFailures };
+    const loop = await running({ ...failing, primary, retryMessage: 'Cannot label, will retry' });
     await loop.clock.advance(1_600);
     loop.server.objects.change(persistentVolumes, { name: 'a' }, (it) => ({ ...it, status: { phase: 'Bound' } }));
     await settle();
@@ -240,8 +240,8 @@ describe('a loop made from its specification', () => {
     const limiter = itemExponential<ObjectKey>({ baseMs: 1_000, maxMs: 1_000 });
     const loop = await running({
       limiter: () => ({ ...limiter, forget: (key) => calls.push(`failures of ${key}`) }),
-      subject: { watch: 'volumes', keyOf, forget: (key, { metadata }) => calls.push([key, metadata?.uid]) },
-      wakes: { volumes: ({ current }) => void (current === undefined && calls.push('wake')) },
+      primary: { watch: 'volumes', keyOf, forget: (key, { metadata }) => calls.push([key, metadata?.uid]) },
+      handlers: { volumes: ({ current }) => void (current === undefined && calls.push('wake')) },
     });
     loop.server.objects.remove(persistentVolumes, { name: 'a' });
     await settle();
@@ -426,7 +426,7 @@ describe('a loop made from its specification', () => {
   it('given a last run that takes its time, then the controller ends after it', async () => {
     const held = Promise.withResolvers<void>();
     const lastRuns = (): readonly ObjectKey[] => [toObjectKey(undefined, 'a')];
-    const loop = await running({ lastRuns, wakes: {}, flow: labelWith(() => held.promise) });
+    const loop = await running({ lastRuns, handlers: {}, flow: labelWith(() => held.promise) });
     let hasEnded = false;
     const stopping = loop.stop().then(() => (hasEnded = true));
     for (let turn = 0; turn < 5; turn++) await settle();

@@ -12,7 +12,7 @@ import type { WorkQueue } from '../workqueue/workqueue.ts';
 import { changeHandler } from './change.ts';
 import { confirm, hasDoubts } from './confirm.ts';
 import { runFlow } from './flow.ts';
-import type { AssembledLoop, Caches, Change, EndedRun, Loop, LoopSpec, LoopTypes, Wake } from './loop.ts';
+import type { AssembledLoop, Caches, Change, EndedRun, Loop, LoopSpec, LoopTypes, Handler } from './loop.ts';
 import { watch, type Watching } from './watch.ts';
 
 export function defineLoop<L extends LoopTypes>(spec: LoopSpec<L>): Loop {
@@ -74,19 +74,19 @@ interface Handling<L extends LoopTypes> {
 }
 
 function addHandlers<L extends LoopTypes>(spec: LoopSpec<L>, { informers, caches, queue }: Handling<L>): void {
-  const wakes = spec.wakes as Readonly<Record<string, Wake<L, KubeObject> | undefined>>;
-  const subject = spec.subject as AnySubject<L> | undefined;
+  const handlers = spec.handlers as Readonly<Record<string, Handler<L, KubeObject> | undefined>>;
+  const primary = spec.primary as AnyPrimary<L> | undefined;
   for (const [name, informer] of informers) {
-    const wake = wakes[name];
-    const own = subject?.watch === name ? subject : undefined;
-    if (wake === undefined && own === undefined) continue;
+    const handler = handlers[name];
+    const own = primary?.watch === name ? primary : undefined;
+    if (handler === undefined && own === undefined) continue;
     const onChange = (change: Change<KubeObject>): void => {
       if (own !== undefined) {
         // At least one of the two is there.
         if (change.current === undefined) forget(own, change.previous as KubeObject);
         else if (own.endsFailures?.(change) === true) queue.forget(own.keyOf(change.current));
       }
-      const keys = wake?.(change, caches);
+      const keys = handler?.(change, caches);
       if (keys === undefined) return;
       if (typeof keys === 'string') queue.add(keys);
       else for (const key of keys) queue.add(key);
@@ -95,14 +95,14 @@ function addHandlers<L extends LoopTypes>(spec: LoopSpec<L>, { informers, caches
   }
 
   /** The failures of a key whose object is gone are not those of the next object under it. */
-  function forget({ keyOf, forget: forgetObject }: AnySubject<L>, object: KubeObject): void {
+  function forget({ keyOf, forget: forgetObject }: AnyPrimary<L>, object: KubeObject): void {
     const key = keyOf(object);
     queue.forget(key);
     forgetObject?.(key, object);
   }
 }
 
-interface AnySubject<L extends LoopTypes> {
+interface AnyPrimary<L extends LoopTypes> {
   readonly watch: string;
   readonly keyOf: (object: KubeObject) => L['key'];
   readonly forget?: (key: L['key'], object: KubeObject) => void;

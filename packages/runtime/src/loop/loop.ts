@@ -21,7 +21,10 @@ import type { LanePlace } from '../workqueue/fair-lanes.ts';
 import type { RateLimiter } from '../workqueue/workqueue.ts';
 import type { Flow } from './flow.ts';
 
-/** A loop that is not assembled yet. `createController` takes a list of them. */
+/**
+ * A loop that is not assembled yet: one resource, one queue, which controller-runtime calls a controller. `createController` takes a list of
+ * them, and `Controller` is all of a program.
+ */
 export interface Loop {
   assemble(ports: ControllerPorts): AssembledLoop;
 }
@@ -71,14 +74,14 @@ export interface Change<T> {
   readonly isInInitialList: boolean;
 }
 
-/** The keys that a change concerns; undefined: none. Called for every change, so it has to be cheap. */
-export type Wake<L extends LoopTypes, T> = (
+/** As `MapFunc` of controller-runtime: the keys that a change concerns; undefined: none. Called for every change, so it has to be cheap. */
+export type Handler<L extends LoopTypes, T> = (
   change: Change<T>,
   caches: Caches<L>,
 ) => L['key'] | readonly L['key'][] | undefined;
 
-export type Wakes<L extends LoopTypes> = {
-  readonly [N in keyof L['watched']]?: Wake<L, ObjectOf<L['watched'][N]>>;
+export type Handlers<L extends LoopTypes> = {
+  readonly [N in keyof L['watched']]?: Handler<L, ObjectOf<L['watched'][N]>>;
 };
 
 /** The ports of every step. Other dependencies, such as a driver or memory, are the context of the loop. */
@@ -122,12 +125,13 @@ export type When = 'now' | 'rateLimited';
 /** Calls `wake` for as long as the loop exists: memory that two loops share, for example. */
 export type WakeSource<Key extends string> = (wake: (key: Key, when?: When) => void) => void;
 
-export interface Subject<L extends LoopTypes, N extends keyof L['watched'] = keyof L['watched']> {
+/** The resource that the loop reconciles, `For()` of controller-runtime. */
+export interface Primary<L extends LoopTypes, N extends keyof L['watched'] = keyof L['watched']> {
   /** The watch whose objects the keys stand for. */
   readonly watch: N;
   readonly keyOf: (object: ObjectOf<L['watched'][N]>) => L['key'];
   /**
-   * Called when such an object is gone, after the failures of its key were forgotten and before `wakes` is called. It clears
+   * Called when such an object is gone, after the failures of its key were forgotten and before `handlers` are called. It clears
    * the memory of the object.
    */
   readonly forget?: (key: L['key'], object: ObjectOf<L['watched'][N]>) => void;
@@ -135,7 +139,7 @@ export interface Subject<L extends LoopTypes, N extends keyof L['watched'] = key
   readonly endsFailures?: (change: Change<ObjectOf<L['watched'][N]>>) => boolean;
 }
 
-type AnySubject<L extends LoopTypes> = { [N in keyof L['watched']]: Subject<L, N> }[keyof L['watched']];
+type AnyPrimary<L extends LoopTypes> = { [N in keyof L['watched']]: Primary<L, N> }[keyof L['watched']];
 
 export interface LoopSpec<L extends LoopTypes> {
   /** Name of the queue in metrics, and of the loop in log lines. */
@@ -148,8 +152,8 @@ export interface LoopSpec<L extends LoopTypes> {
    */
   readonly optional?: readonly (keyof L['watched'])[];
   /** Default: keys stand for no watched object, and their failures end with success only. */
-  readonly subject?: AnySubject<L>;
-  readonly wakes: Wakes<L>;
+  readonly primary?: AnyPrimary<L>;
+  readonly handlers: Handlers<L>;
   readonly sources?: readonly WakeSource<L['key']>[];
   /**
    * Reads what a run begins with from caches and memory. Synchronous, no network. Undefined: nothing is known about the key any more, and

@@ -49,7 +49,7 @@ const labels = (onLabel: () => Promise<void> = () => Promise.resolve()): Loop =>
     name: 'labels',
     settings: { workerThreads: 1, retryIntervalStartMs: 1_000, retryIntervalMaxMs: 60_000 },
     watches: { volumes: { resource: persistentVolumes } },
-    wakes: { volumes: ({ current }) => (isNew(current) ? keyOf(current) : undefined) },
+    handlers: { volumes: ({ current }) => (isNew(current) ? keyOf(current) : undefined) },
     observe: () => ({}),
     context: {},
     flow: function* () {

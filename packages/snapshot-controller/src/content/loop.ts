@@ -52,8 +52,8 @@ export function contentLoop<C extends AnyContent, S extends AnySnapshot>(
     settings,
     // The compiler does not see that a content is an object of the API as long as its kind is open.
     watches: watches as unknown as LoopSpec<ContentLoop<C, S>>['watches'],
-    subject: { watch: 'contents', keyOf: (content) => keyOf(content) },
-    wakes: {
+    primary: { watch: 'contents', keyOf: (content) => keyOf(content) },
+    handlers: {
       contents: ({ current }) => current && keyOf(current),
       // A content that is being deleted waits for the loop of its snapshot, unless that is gone.
       snapshots: ({ previous, current }, { contents }) => {

@@ -17,7 +17,7 @@ import { reportRun } from '../binding/report-status.ts';
 import { groupMark } from '../content-mark.ts';
 import { groupOwnerOf } from '../membership.ts';
 import { groupOperations } from '../operations.ts';
-import { isErrorOnly, ofClass, referringTo, type Woken } from '../wakes.ts';
+import { isErrorOnly, ofClass, referringTo, type Woken } from '../handlers.ts';
 import type { Watched } from '../watched.ts';
 import { handle } from './flow.ts';
 import { groupKind } from './kind.ts';
@@ -38,12 +38,12 @@ export function groupSnapshotLoop(shared: Omit<GroupContext, 'kind'>, watched: W
     name: 'snapshot-controller-group-snapshot',
     settings,
     watches: { groups, groupContents, classes, snapshots, contents, claims, volumes, nodes },
-    subject: {
+    primary: {
       watch: 'groups',
       keyOf: (group) => keyOf(group),
       forget: (_key, { metadata }) => operations.gone(groupOperations, metadata?.uid ?? ''),
     },
-    wakes: {
+    handlers: {
       groups: (change) => (change.current === undefined || isErrorOnly(change) ? undefined : keyOf(change.current)),
       groupContents: (change) =>
         referringTo(change, { referenceOf: ({ spec }) => spec?.volumeGroupSnapshotRef, mark: groupMark }),

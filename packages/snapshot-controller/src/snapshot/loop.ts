@@ -17,7 +17,7 @@ import { type Conclusion } from '../conclusions.ts';
 import { reportRun } from '../binding/report-status.ts';
 import { singleMark } from '../content-mark.ts';
 import { singleOperations } from '../operations.ts';
-import { isErrorOnly, ofClass, referringTo, type Woken } from '../wakes.ts';
+import { isErrorOnly, ofClass, referringTo, type Woken } from '../handlers.ts';
 import { handleKey, type Watched } from '../watched.ts';
 import { handle } from './flow.ts';
 import { snapshotKind } from './kind.ts';
@@ -47,7 +47,7 @@ export function snapshotLoop(shared: Omit<SnapshotContext, 'kind'>, watched: Wat
       groups: watched.groups,
       groupContents: watched.groupContents,
     },
-    subject: {
+    primary: {
       watch: 'snapshots',
       keyOf: (snapshot) => keyOf(snapshot),
       forget: (_key, { metadata }) => {
@@ -55,7 +55,7 @@ export function snapshotLoop(shared: Omit<SnapshotContext, 'kind'>, watched: Wat
         context.releases.forget(metadata?.uid ?? '');
       },
     },
-    wakes: {
+    handlers: {
       snapshots: wokenBySnapshot,
       contents: (change) =>
         referringTo(change, { referenceOf: ({ spec }) => spec?.volumeSnapshotRef, mark: singleMark }),

@@ -86,7 +86,7 @@ export const snapshotController: readonly Bug[] = [
     effect: 'A content that another writer robs of its mark is not marked again, and stays.',
     edits: [
       {
-        file: 'packages/snapshot-controller/src/wakes.ts',
+        file: 'packages/snapshot-controller/src/handlers.ts',
         find: '    hasLost(mark, previous, current) ||\n',
         replace: '    (hasLost(mark, previous, current) && false) ||\n',
       },

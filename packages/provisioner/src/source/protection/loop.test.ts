@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The source loops' queues and log lines, the instances of a node deployment, and what a loop remembers of a source. */
-import { createWakeUps, persistentVolumeClaims } from '@csi-sidecars/runtime';
+import { createTrigger, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aDriver, aNodeDeployment, driverName, someSettings } from '../../../testing/builders.ts';
@@ -34,7 +34,7 @@ describe('which loops run', () => {
   const loops = (controller: Parameters<typeof aDriver>[0], threads = 1): number => {
     const driver = aDriver(controller);
     const settings = someSettings({ cloningProtectionThreads: threads });
-    const sources = createWakeUps<SourceKey>();
+    const sources = createTrigger<SourceKey>();
     const references = createSourceReferences(sources);
     const deps = { driverName, settings, references, sources, liveClaims: createLiveClaims() };
     return sourceLoops(driver, watchedBy(driver, { topology: 'off', settings }), deps).length;

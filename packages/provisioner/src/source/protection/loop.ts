@@ -57,7 +57,7 @@ export function snapshotSourceLoop(deps: SourceDeps, watched: Watched): Loop {
     name: 'snapshotsources',
     // A cluster without a working snapshot API must not keep the provisioner from its other work.
     optional: ['snapshots'],
-    wakes: {
+    handlers: {
       snapshots: (change) => {
         if (isToSweep(change)) return keyOf(change.current);
         const { previous, current } = change;
@@ -86,7 +86,7 @@ export function cloneSourceLoop(deps: SourceDeps, watched: Watched): Loop {
   return defineLoop<SourceLoop>({
     ...common('claim', deps, { watched, released: new Set(), foreign: new Map(), conflicts: new Map() }),
     name: 'clonesources',
-    wakes: {
+    handlers: {
       claims: (change, { claims }) => {
         const ended = endedWaiting(change);
         const keys = [dyingNow(change), ended && keyOfSource(ended, 'claim')].filter((key) => key !== undefined);

@@ -10,7 +10,7 @@ import {
   type PersistentVolume,
   type PersistentVolumeClaim,
   type Run,
-  type WakeUps,
+  type Trigger,
   writeObject,
   type WrittenCache,
 } from '@csi-sidecars/runtime';
@@ -32,7 +32,7 @@ export interface SourceDeps {
   readonly settings: ProvisionerSettings;
   readonly references: KnownReferences;
   /** Called when no claim of this process holds the source any more. */
-  readonly sources: WakeUps<SourceKey>;
+  readonly sources: Trigger<SourceKey>;
   readonly liveClaims: LiveClaims;
 }
 

@@ -2,12 +2,12 @@
 /** Lets one loop wake keys of another without a reference to it: one calls `wake`, the other has `source` among its sources. */
 import type { WakeSource, When } from './loop.ts';
 
-export interface WakeUps<Key extends string> {
+export interface Trigger<Key extends string> {
   readonly source: WakeSource<Key>;
   wake(key: Key, when?: When): void;
 }
 
-export function createWakeUps<Key extends string>(): WakeUps<Key> {
+export function createTrigger<Key extends string>(): Trigger<Key> {
   const listeners: ((key: Key, when?: When) => void)[] = [];
   return {
     source: (listener) => {

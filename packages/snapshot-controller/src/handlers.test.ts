@@ -4,7 +4,7 @@ import { snapshotAnnotations, snapshotFinalizers, type VolumeSnapshotContent } f
 import { describe, expect, it } from 'vitest';
 import { aClass, aContent, aSnapshot } from '../testing/builders.ts';
 import { singleMark } from './content-mark.ts';
-import { isErrorOnly, ofClass, referringTo } from './wakes.ts';
+import { isErrorOnly, ofClass, referringTo } from './handlers.ts';
 
 const content = aContent();
 const key = toObjectKey('team', 'snap');
