@@ -2,7 +2,7 @@
 /** The benches that compare programs: what each one runs, its load, and its numbers with their units, in the order of the page and of the plot. */
 import type { Bench } from './side-by-side/bench.ts';
 import { quantile, type Measure, type Measures, type Scale } from './side-by-side/measures.ts';
-import type { BenchProgram, ProgramTerms } from './side-by-side/environment.ts';
+import type { BenchProgram, ProgramTerms } from './side-by-side/implementations.ts';
 
 const scale = (unit: string, digits: number): Scale => ({ unit, digits });
 const seconds = scale('s', 1);

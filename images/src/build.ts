@@ -8,23 +8,12 @@ import { programContent } from './content/program-layer.ts';
 import { runtimeContent } from './content/runtime-layer.ts';
 import { spdxOf, type SpdxPackage } from './content/spdx.ts';
 import { gzip, layerOf, zstd, type Compression, type Image, type Layer, type Platform } from './oci/layout.ts';
-import { ownVersion } from './facts.ts';
+import { type BuildFacts, ownVersion } from './facts.ts';
 import type { TarEntry } from './oci/tar.ts';
 import type { DebianDeps } from './sources/debian.ts';
 import { writeWhole } from './sources/node-release.ts';
 import type { PlatformName } from './sources/pins.ts';
 import { imageSet, tagOf, type ImageSpec } from './set.ts';
-
-export interface BuildFacts {
-  /** Ours, without a leading v. */
-  readonly version: string;
-  /** ISO 8601, in seconds. */
-  readonly created: string;
-  /** The commit. */
-  readonly revision: string;
-  /** Where the sources are published; absent where that is not known. */
-  readonly source?: string;
-}
 
 export interface BuildOptions {
   readonly facts: BuildFacts;

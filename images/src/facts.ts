@@ -4,8 +4,18 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../scripts/cache-folder.ts';
-import type { BuildFacts } from './build.ts';
 import { repositoryRoot } from './repository.ts';
+
+export interface BuildFacts {
+  /** Ours, without a leading v. */
+  readonly version: string;
+  /** ISO 8601, in seconds. */
+  readonly created: string;
+  /** The commit. */
+  readonly revision: string;
+  /** Where the sources are published; absent where that is not known. */
+  readonly source?: string;
+}
 
 /** Ours, without a leading v. */
 export function ownVersion(): string {

@@ -6,7 +6,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { buildImages, remembered, type BuiltImages, type BuildFacts } from './build.ts';
+import { buildImages, remembered, type BuiltImages } from './build.ts';
+import type { BuildFacts } from './facts.ts';
 import { gzip, layoutOf, type Compression, type Layout } from './oci/layout.ts';
 import { inspect, type Inspected } from '../testing/inspect.ts';
 import { repositoryRoot } from './repository.ts';

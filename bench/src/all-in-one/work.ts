@@ -10,7 +10,8 @@ import { implementationOf, type Implementation } from '../side-by-side/implement
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
 import { cpuSeconds, memoryOf } from '../side-by-side/process-cost.ts';
-import type { ProgramTerms, Sidecar, BenchEnvironment } from '../side-by-side/environment.ts';
+import type { Sidecar, BenchEnvironment } from '../side-by-side/environment.ts';
+import type { ProgramTerms } from '../side-by-side/implementations.ts';
 import { clear, perform, prepare, works } from './objects.ts';
 
 /** A port that no other test environment has at the time: they run one after another. */

@@ -5,7 +5,8 @@ import type { Kind } from '../runtime/objects.ts';
 import type { Implementation } from './implementations.ts';
 import type { Measures, Recording, Scale } from './measures.ts';
 import type { Load, Options } from './options.ts';
-import type { ProgramTerms, BenchEnvironment } from './environment.ts';
+import type { BenchEnvironment } from './environment.ts';
+import type { ProgramTerms } from './implementations.ts';
 
 export interface Bench {
   readonly what: string;

@@ -19,10 +19,9 @@ import {
   type AuditedRequest,
   type ChildProcess,
   type DriverInstance,
-  type StartableName,
 } from '@csi-sidecars/e2e';
 import { namespaces } from '@csi-sidecars/runtime';
-import type { Implementation } from './implementations.ts';
+import type { BenchProgram, Implementation, ProgramTerms } from './implementations.ts';
 import type { BenchCluster } from './bench-cluster.ts';
 
 export interface BenchEnvironment extends AsyncDisposable {
@@ -49,9 +48,6 @@ export interface SidecarOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A program with controllers, or one that watches only the driver. */
-export type BenchProgram = StartableName | 'livenessprobe';
-
 export interface Sidecar {
   readonly process: ChildProcess;
   readonly spawnedAtMs: number;
@@ -65,14 +61,6 @@ const flags: readonly string[] = [
   '--kube-api-qps=10000',
   '--kube-api-burst=10000',
 ];
-
-export interface ProgramTerms {
-  readonly name: BenchProgram;
-  /** The flag that sets the number of workers. Undefined: it has none. */
-  readonly workersFlag: `--${string}` | undefined;
-  /** Flags in addition to those of every program. */
-  readonly flags?: readonly string[];
-}
 
 interface SetUp extends ProgramTerms {
   readonly connection: readonly string[];

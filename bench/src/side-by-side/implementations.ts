@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The programs that are compared, with their versions. All programs of one implementation run together. */
 import { spawnSync } from 'node:child_process';
-import { findProgram, type Environment, type Program } from '@csi-sidecars/e2e';
-import type { BenchProgram, ProgramTerms } from './environment.ts';
+import { findProgram, type Environment, type Program, type StartableName } from '@csi-sidecars/e2e';
+
+/** A program with controllers, or one that watches only the driver. */
+export type BenchProgram = StartableName | 'livenessprobe';
+
+export interface ProgramTerms {
+  readonly name: BenchProgram;
+  /** The flag that sets the number of workers. Undefined: it has none. */
+  readonly workersFlag: `--${string}` | undefined;
+  /** Flags in addition to those of every program. */
+  readonly flags?: readonly string[];
+}
 
 export interface Implementation {
   readonly name: string;

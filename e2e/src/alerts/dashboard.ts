@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the panels of the chart's dashboard show over recorded series: their own queries, evaluated by the engine of Prometheus. */
-import { namespace } from './monitoring.ts';
 import { evaluate, type Result, type SeriesInput } from './promtool.ts';
-import type { Labels } from './series.ts';
+import { type Labels, namespace } from './series.ts';
 
 /** The parts of Grafana's model that are looked at. */
 export interface Dashboard {

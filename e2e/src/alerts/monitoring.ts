@@ -7,20 +7,10 @@ import { chartsFolder, render } from '../../../charts/testing/helm.ts';
 import { type Manifest, ofKind, one } from '../../../charts/testing/manifest.ts';
 import { metricsIn } from '../../../charts/testing/metrics.ts';
 import type { Dashboard } from './dashboard.ts';
-import type { Labels } from './series.ts';
+import type { RuleGroups } from './promtool.ts';
+import { type Labels, namespace } from './series.ts';
 
 const chart = 'csi-driver';
-export const namespace = 'storage';
-
-export interface Rule {
-  readonly alert: string;
-  readonly expr: string;
-}
-
-/** The content of a rule file. */
-export interface RuleGroups {
-  readonly groups: readonly { readonly name: string; readonly rules: readonly Rule[] }[];
-}
 
 export interface Monitoring {
   /** By the name of the chart. */

@@ -6,8 +6,17 @@ import { join } from 'node:path';
 import { type Outcome, runCommand } from '../../../charts/testing/command.ts';
 import { catalogue } from '../tools/catalogue.ts';
 import { locate } from '../tools/locate.ts';
-import type { RuleGroups } from './monitoring.ts';
 import type { InputSeries, Labels } from './series.ts';
+
+export interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+}
+
+/** The content of a rule file. */
+export interface RuleGroups {
+  readonly groups: readonly { readonly name: string; readonly rules: readonly Rule[] }[];
+}
 
 export const promtoolPath: string = locate(catalogue.promtool, process.env).path;
 export const hasPromtool: boolean = existsSync(promtoolPath);

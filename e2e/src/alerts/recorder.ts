@@ -5,8 +5,8 @@
  */
 import { readExposition } from '../scenarios/observability/exposition.ts';
 import { request } from '../suite-client/request.ts';
-import { type Monitoring, metricsOf, namespace } from './monitoring.ts';
-import { type Series, seriesOf } from './series.ts';
+import { type Monitoring, metricsOf } from './monitoring.ts';
+import { namespace, type Series, seriesOf } from './series.ts';
 import type { Stage, Watched } from './stage.ts';
 
 export interface RecordOptions {

@@ -5,6 +5,9 @@
  */
 import type { Family } from '../scenarios/observability/exposition.ts';
 
+/** The namespace of everything that is recorded. */
+export const namespace = 'storage';
+
 export type Labels = Readonly<Record<string, string>>;
 
 /** What one target answered: undefined if it did not. */
