@@ -21,7 +21,7 @@ export const snapshotter: readonly Bug[] = [
     effect: 'A process that has just started takes a snapshot for a content that is gone.',
     edits: [
       {
-        file: 'packages/snapshotter/src/flow.ts',
+        file: 'packages/snapshotter/src/creation.ts',
         find: '  else if (!isConfirmed) run = yield* confirm(run);',
         replace: '  else if (!isConfirmed) run = { ...run };',
       },
@@ -39,7 +39,7 @@ export const snapshotter: readonly Bug[] = [
         replace: '  const isThere = hasAnnotation(content, beingCreated);',
       },
       {
-        file: 'packages/snapshotter/src/flow.ts',
+        file: 'packages/snapshotter/src/creation.ts',
         find: '    if (!isWhole) restored =',
         replace: '    if (!isWhole && isWhole) restored =',
       },
@@ -87,7 +87,7 @@ export const snapshotter: readonly Bug[] = [
     effect: 'A snapshot that is not ready at once never becomes ready.',
     edits: [
       {
-        file: 'packages/snapshotter/src/flow.ts',
+        file: 'packages/snapshotter/src/run.ts',
         find: "conclude(rows.notReady, postpone('the snapshot is not ready'))",
         replace: 'conclude(rows.notReady, done)',
       },
@@ -99,7 +99,7 @@ export const snapshotter: readonly Bug[] = [
     effect: 'Half an intent of a late list is written again although it was withdrawn, and a second snapshot is cut.',
     edits: [
       {
-        file: 'packages/snapshotter/src/flow.ts',
+        file: 'packages/snapshotter/src/creation.ts',
         find: '    run = yield* mark(run);\n    isConfirmed = true;',
         replace:
           '    run = { ...run, content: yield* perform(rows.mark, step.restoreMark<T>, run.content) };\n    isConfirmed = true;',
