@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
+import { allScenarios } from '../scenarios/all.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
-import { mayRunBeside, runScheduled } from './schedule.ts';
+import { checkDriverNames, mayRunBeside, runScheduled } from './schedule.ts';
 
 const scenario = (id: string, more: Partial<Scenario> = {}): Scenario => ({
   id,
@@ -62,10 +63,27 @@ it('given a scenario with the kubelet for itself, then none with the need `kubel
   expect(mayRunBeside(alone, scenario('c', { needs: ['scheduler'] }))).toBe(true);
 });
 
-it('[packaging#50] given two scenarios with the same driver name, then they never run side by side', async () => {
+it('[packaging#50] given two scenarios with the same driver name, when they are to run, then the run is refused before anything has begun', async () => {
   const driverName = 'same.csi.test';
-  expect(await play([scenario('a', { driverName }), scenario('b', { driverName })])).toBe('+a -a +b -b');
-  expect(mayRunBeside(scenario('P-91'), scenario('p-91'))).toBe(false);
+  const both = [scenario('P-91', { driverName }), scenario('P-92', { driverName, exclusive: ['cores'] })];
+  const run = () => expect.unreachable('nothing has begun');
+  const options = { concurrency: 2, signal: new AbortController().signal };
+  await expect(runScheduled([...both, scenario('P-93')], options, run)).rejects.toThrow(
+    'scenarios P-91 and P-92 have the same driver name same.csi.test',
+  );
+  const twice = [scenario('P-91'), scenario('p-91')];
+  await expect(runScheduled(twice, options, run)).rejects.toThrow(
+    'scenarios P-91 and p-91 have the same driver name p-91.e2e.csi.test',
+  );
+});
+
+it('given scenarios with the same driver name that a resource keeps apart, then they run one after the other', async () => {
+  const same = { driverName: 'same.csi.test', exclusive: ['cores'] } as const;
+  expect(await play([scenario('a', same), scenario('b', same)])).toBe('+a -a +b -b');
+});
+
+it('given all scenarios, then no two that run side by side have the same driver name', () => {
+  expect(() => checkDriverNames(allScenarios)).not.toThrow();
 });
 
 it('given an interrupt, then those that run are waited for, and no other begins', async () => {

@@ -13,12 +13,13 @@ export interface ScheduleOptions {
   readonly signal: AbortSignal;
 }
 
-/** Resolves when all have ended. */
+/** Resolves when all have ended. Rejects before the first begins if two of one driver name could meet. */
 export async function runScheduled(
   scenarios: readonly Scenario[],
   { concurrency, signal }: ScheduleOptions,
   run: (scenario: Scenario) => Promise<void>,
 ): Promise<void> {
+  checkDriverNames(scenarios);
   const waiting = inOrder(scenarios);
   const running = new Map<Scenario, Promise<void>>();
   for (;;) {
@@ -40,9 +41,19 @@ export async function runScheduled(
   }
 }
 
-/** A driver's name is the key of cluster-wide objects: side by side, two scenarios with one name would disturb each other. */
+/**
+ * A driver's name is the key of cluster-wide objects: side by side, two scenarios with one name would disturb each other. Throws, with the
+ * ids, unless each name belongs to one scenario or to scenarios that a resource keeps apart.
+ */
+export function checkDriverNames(scenarios: readonly Scenario[]): void {
+  for (const [name, sharing] of Map.groupBy(scenarios, driverNameOf)) {
+    if (!sharing.some((one) => sharing.some((other) => one !== other && mayRunBeside(one, other)))) continue;
+    throw new Error(`scenarios ${sharing.map(({ id }) => id).join(' and ')} have the same driver name ${name}`);
+  }
+}
+
 export function mayRunBeside(one: Scenario, other: Scenario): boolean {
-  return driverNameOf(one) !== driverNameOf(other) && !takes(one, other) && !takes(other, one);
+  return !takes(one, other) && !takes(other, one);
 }
 
 /** Whether it has something for itself that the other uses. */

@@ -42,7 +42,7 @@ export interface Scenario {
   readonly refusals?: true;
   /** The rights of its programs, if it runs once more with other ones. Default: those of the run. */
   readonly rights?: RbacProfile;
-  /** The name of its driver. Default: one of its own. Scenarios of one name never run side by side. */
+  /** The name of its driver. Default: one of its own. A run is refused if two of one name could run side by side. */
   readonly driverName?: string;
   /** How upstream's program fails it, always or sometimes. The scenario is then a listed improvement of ours. */
   readonly upstream?: string;
