@@ -15,6 +15,16 @@ export const suites = [
     needs: 'system changes',
   },
   { name: 'build', command: 'npm run build --silent' },
+  // Only the first run on a machine builds them.
+  { name: 'foreign programs', command: 'npm run tools --silent --workspace @csi-sidecars/e2e', needs: 'go' },
+  // The longest, and it mostly waits: what needs the cores runs beside it.
+  {
+    name: 'e2e on local',
+    command: 'npm run e2e --silent -- --control-plane=local',
+    report: 'e2e-local',
+    needs: 'go',
+    after: ['build', 'foreign programs'],
+  },
   {
     name: 'unit',
     // Without the files that need a kubectl, built programs, containers or helm: they are suites of their own.
@@ -22,15 +32,6 @@ export const suites = [
       'vitest run --exclude=e2e/src/contract/kubectl.test.ts --exclude=images/src/inspection.test.ts --exclude=images/src/started.test.ts --exclude=charts/*/tests/render/** --exclude=e2e/src/alerts/alerts.test.ts --reporter=default --reporter=json --outputFile.json=reports/vitest.json',
     report: 'vitest',
     after: ['packages for file systems and a real kubelet', 'build'],
-  },
-  // Only the first run on a machine builds them.
-  { name: 'foreign programs', command: 'npm run tools --silent --workspace @csi-sidecars/e2e', needs: 'go' },
-  {
-    name: 'e2e on local',
-    command: 'npm run e2e --silent -- --control-plane=local',
-    report: 'e2e-local',
-    needs: 'go',
-    after: ['build', 'unit', 'foreign programs'],
   },
   { name: 'programs', command: 'node scripts/programs.ts', report: 'programs', after: ['build'] },
   {
