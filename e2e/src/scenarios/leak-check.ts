@@ -47,7 +47,8 @@ export async function checkLeaks(ctx: ScenarioContext, { apiServerRestarts = fal
   const deleteAll = async (resource: Resource): Promise<void> => {
     for (const { metadata } of (await api.list(resource, { namespace, labelSelector })).items) {
       if (metadata?.deletionTimestamp !== undefined) continue;
-      await api.delete(resource, { namespace, name: metadata?.name ?? '' }, options);
+      // What a controller is about to delete may be gone by now.
+      await api.delete(resource, { namespace, name: metadata?.name ?? '' }, options).catch(ignoreNotFound);
     }
   };
   await deleteAll(pods);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createCalls } from '../../driver/calls.ts';
 import { startApiProxy } from '../../faults/api-proxy.ts';
-import { restartControllerManager } from '../chaos/disruption.ts';
+import { restartCorePrograms } from '../chaos/disruption.ts';
 import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 import type { Need } from '../needs.ts';
 import type { Scenario } from '../scenario.ts';
@@ -33,7 +33,7 @@ export const apiServer: readonly Scenario[] = [
       await server.kill();
       await clock.sleep(3000, ctx.signal);
       await server.start();
-      await restartControllerManager(ctx);
+      await restartCorePrograms(ctx);
 
       await assertConverged(ctx, claims);
     },
@@ -60,7 +60,7 @@ export const apiServer: readonly Scenario[] = [
       await server?.kill();
       await server?.start();
       await proxy.heal();
-      await restartControllerManager(ctx);
+      await restartCorePrograms(ctx);
 
       await assertConverged(ctx, 6);
       assert.equal((await createCalls(driver)).length, 6);

@@ -37,7 +37,7 @@ export interface Disruption {
    * things in all parts together that need a call each. Default: one in each part.
    */
   disturb(planned: readonly PlannedKill[], work: (part: Part) => Promise<void>, items?: number): Promise<void>;
-  /** Waits until the driver is back, in case it was the last victim, and removes all delays. kube-controller-manager finds the API server again. */
+  /** Waits until the driver is back, in case it was the last victim, and removes all delays. The core programs find the API server again. */
   calm(): Promise<void>;
   /** Asserts that at least so many kills of each of these have hit a call; resolves with a sentence about it. */
   assertHits(least: Readonly<Partial<Record<Victim, number>>>): Promise<string>;
@@ -53,7 +53,7 @@ export function createDisruption(
 ): Disruption {
   const { driver } = ctx;
   const kills: Kill[] = [];
-  /** The last one of the API server after which kube-controller-manager has started again. */
+  /** The last one of the API server after which the core programs have started again. */
   let knownKill: Kill | undefined;
   return {
     kills,
@@ -79,7 +79,7 @@ export function createDisruption(
       const kill = kills.findLast(({ victim }) => victim === 'kube-apiserver');
       if (kill === undefined || kill === knownKill) return;
       knownKill = kill;
-      await restartControllerManager(ctx);
+      await restartCorePrograms(ctx);
     },
     assertHits: async (least) => {
       const calls = await driver.control.calls();
@@ -99,13 +99,17 @@ export function createDisruption(
 }
 
 /**
- * An API server that has just started refuses all requests until it has read the roles, and a kube-controller-manager that was refused its
- * watches asks again after up to half a minute. One that starts asks at once.
+ * An API server that has just started refuses all requests until it has read the roles, and a core program that was refused its watches asks
+ * again after up to half a minute: until then volumes are not attached, and pods that wait for a claim are not scheduled. One that starts
+ * asks at once.
  */
-export async function restartControllerManager({ testRun }: ScenarioContext): Promise<void> {
-  const manager = testRun.controlPlane.components.get('kube-controller-manager');
-  await manager?.kill();
-  await manager?.start();
+export async function restartCorePrograms({ testRun }: ScenarioContext): Promise<void> {
+  const restart = async (name: 'kube-controller-manager' | 'kube-scheduler'): Promise<void> => {
+    const component = testRun.controlPlane.components.get(name);
+    await component?.kill();
+    await component?.start();
+  };
+  await Promise.all([restart('kube-controller-manager'), restart('kube-scheduler')]);
 }
 
 function callsOf(calls: readonly RecordedCall[], methods: readonly string[]): readonly RecordedCall[] {
