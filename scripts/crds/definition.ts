@@ -2,12 +2,13 @@
 /** From the description of a kind to its CustomResourceDefinition. */
 import { type Fields, object, string } from './schema.ts';
 
-export interface Column {
-  readonly name: string;
-  readonly type: 'boolean' | 'date' | 'integer' | 'string';
-  readonly jsonPath: string;
-  readonly description?: string;
-}
+/** What kubectl prints of an object, beside its age: title, type, path and description. */
+type Column = readonly [
+  name: string,
+  type: 'boolean' | 'date' | 'integer' | 'string',
+  path: string,
+  description: string,
+];
 
 export interface Version {
   readonly name: string;
@@ -76,7 +77,10 @@ function toVersion({ description, columns, hasStatus }: Kind, version: Version):
     name,
     ...(deprecated === undefined ? {} : { deprecated }),
     ...(deprecationWarning === undefined ? {} : { deprecationWarning }),
-    additionalPrinterColumns: columns,
+    additionalPrinterColumns: [
+      ...columns.map(([title, type, jsonPath, text]) => ({ name: title, type, jsonPath, description: text })),
+      { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    ],
     schema: {
       openAPIV3Schema: object(description, {
         apiVersion: string('Version of the schema of this object.', { optional: true }),

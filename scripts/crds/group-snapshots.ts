@@ -17,7 +17,7 @@ import {
   stringMap,
   time,
 } from './schema.ts';
-import { age, errorField, policyField, referenceFields } from './snapshots.ts';
+import { errorField, policyField, referenceFields } from './snapshots.ts';
 
 const group = 'groupsnapshot.storage.k8s.io';
 const approved = '1337';
@@ -221,26 +221,15 @@ export const groupSnapshotKinds: readonly Kind[] = [
     description: 'Snapshots of several volumes, cut at the same time, as a user asks for them.',
     hasStatus: true,
     columns: [
-      {
-        name: 'ReadyToUse',
-        type: 'boolean',
-        jsonPath: '.status.readyToUse',
-        description: 'Whether all members can be restored.',
-      },
-      {
-        name: 'VolumeGroupSnapshotClass',
-        type: 'string',
-        jsonPath: '.spec.volumeGroupSnapshotClassName',
-        description: 'Its class.',
-      },
-      {
-        name: 'VolumeGroupSnapshotContent',
-        type: 'string',
-        jsonPath: '.status.boundVolumeGroupSnapshotContentName',
-        description: 'The content that it is bound to.',
-      },
-      { name: 'CreationTime', type: 'date', jsonPath: '.status.creationTime', description: 'When the data were cut.' },
-      age,
+      ['ReadyToUse', 'boolean', '.status.readyToUse', 'Whether all members can be restored.'],
+      ['VolumeGroupSnapshotClass', 'string', '.spec.volumeGroupSnapshotClassName', 'Its class.'],
+      [
+        'VolumeGroupSnapshotContent',
+        'string',
+        '.status.boundVolumeGroupSnapshotContentName',
+        'The content that it is bound to.',
+      ],
+      ['CreationTime', 'date', '.status.creationTime', 'When the data were cut.'],
     ],
     versions: versions(snapshotFields),
   },
@@ -253,38 +242,27 @@ export const groupSnapshotKinds: readonly Kind[] = [
     description: 'A group snapshot on the storage system.',
     hasStatus: true,
     columns: [
-      {
-        name: 'ReadyToUse',
-        type: 'boolean',
-        jsonPath: '.status.readyToUse',
-        description: 'Whether all members can be restored.',
-      },
-      {
-        name: 'DeletionPolicy',
-        type: 'string',
-        jsonPath: '.spec.deletionPolicy',
-        description: 'What happens to the data when the group snapshot is deleted.',
-      },
-      { name: 'Driver', type: 'string', jsonPath: '.spec.driver', description: 'Its CSI driver.' },
-      {
-        name: 'VolumeGroupSnapshotClass',
-        type: 'string',
-        jsonPath: '.spec.volumeGroupSnapshotClassName',
-        description: 'Its class.',
-      },
-      {
-        name: 'VolumeGroupSnapshotNamespace',
-        type: 'string',
-        jsonPath: '.spec.volumeGroupSnapshotRef.namespace',
-        description: 'The namespace of the VolumeGroupSnapshot that it is bound to.',
-      },
-      {
-        name: 'VolumeGroupSnapshot',
-        type: 'string',
-        jsonPath: '.spec.volumeGroupSnapshotRef.name',
-        description: 'The VolumeGroupSnapshot that it is bound to.',
-      },
-      age,
+      ['ReadyToUse', 'boolean', '.status.readyToUse', 'Whether all members can be restored.'],
+      [
+        'DeletionPolicy',
+        'string',
+        '.spec.deletionPolicy',
+        'What happens to the data when the group snapshot is deleted.',
+      ],
+      ['Driver', 'string', '.spec.driver', 'Its CSI driver.'],
+      ['VolumeGroupSnapshotClass', 'string', '.spec.volumeGroupSnapshotClassName', 'Its class.'],
+      [
+        'VolumeGroupSnapshotNamespace',
+        'string',
+        '.spec.volumeGroupSnapshotRef.namespace',
+        'The namespace of the VolumeGroupSnapshot that it is bound to.',
+      ],
+      [
+        'VolumeGroupSnapshot',
+        'string',
+        '.spec.volumeGroupSnapshotRef.name',
+        'The VolumeGroupSnapshot that it is bound to.',
+      ],
     ],
     versions: versions(contentFields),
   },
@@ -297,14 +275,13 @@ export const groupSnapshotKinds: readonly Kind[] = [
     description: 'How group snapshots of a driver are made. Its fields are not below spec.',
     hasStatus: false,
     columns: [
-      { name: 'Driver', type: 'string', jsonPath: '.driver', description: 'Its CSI driver.' },
-      {
-        name: 'DeletionPolicy',
-        type: 'string',
-        jsonPath: '.deletionPolicy',
-        description: 'What happens to the data when a group snapshot of the class is deleted.',
-      },
-      age,
+      ['Driver', 'string', '.driver', 'Its CSI driver.'],
+      [
+        'DeletionPolicy',
+        'string',
+        '.deletionPolicy',
+        'What happens to the data when a group snapshot of the class is deleted.',
+      ],
     ],
     versions: versions(classFields),
   },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The three kinds of snapshot.storage.k8s.io. Structure, rules and messages are a contract with other programs; the descriptions are ours. */
-import type { Column, Kind } from './definition.ts';
+import type { Kind } from './definition.ts';
 import {
   boolean,
   exactlyOne,
@@ -21,8 +21,6 @@ import {
 const group = 'snapshot.storage.k8s.io';
 export const policies: readonly string[] = ['Delete', 'Retain'];
 const optional = true;
-
-export const age: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
 export const errorField: Field = object(
   'The last error, if there was one. It is removed when a later attempt succeeds.',
@@ -215,39 +213,18 @@ export const snapshotKinds: readonly Kind[] = [
     description: 'A snapshot of a volume, as a user asks for it.',
     hasStatus: true,
     columns: [
-      {
-        name: 'ReadyToUse',
-        type: 'boolean',
-        jsonPath: '.status.readyToUse',
-        description: 'Whether it can be restored.',
-      },
-      {
-        name: 'SourcePVC',
-        type: 'string',
-        jsonPath: '.spec.source.persistentVolumeClaimName',
-        description: 'The claim of which it was taken.',
-      },
-      {
-        name: 'SourceSnapshotContent',
-        type: 'string',
-        jsonPath: '.spec.source.volumeSnapshotContentName',
-        description: 'The content of a snapshot that existed before.',
-      },
-      {
-        name: 'RestoreSize',
-        type: 'string',
-        jsonPath: '.status.restoreSize',
-        description: 'The least size of a restored volume.',
-      },
-      { name: 'SnapshotClass', type: 'string', jsonPath: '.spec.volumeSnapshotClassName', description: 'Its class.' },
-      {
-        name: 'SnapshotContent',
-        type: 'string',
-        jsonPath: '.status.boundVolumeSnapshotContentName',
-        description: 'The content that it is bound to.',
-      },
-      { name: 'CreationTime', type: 'date', jsonPath: '.status.creationTime', description: 'When the data were cut.' },
-      age,
+      ['ReadyToUse', 'boolean', '.status.readyToUse', 'Whether it can be restored.'],
+      ['SourcePVC', 'string', '.spec.source.persistentVolumeClaimName', 'The claim of which it was taken.'],
+      [
+        'SourceSnapshotContent',
+        'string',
+        '.spec.source.volumeSnapshotContentName',
+        'The content of a snapshot that existed before.',
+      ],
+      ['RestoreSize', 'string', '.status.restoreSize', 'The least size of a restored volume.'],
+      ['SnapshotClass', 'string', '.spec.volumeSnapshotClassName', 'Its class.'],
+      ['SnapshotContent', 'string', '.status.boundVolumeSnapshotContentName', 'The content that it is bound to.'],
+      ['CreationTime', 'date', '.status.creationTime', 'When the data were cut.'],
     ],
     versions: versions('VolumeSnapshot', snapshotFields),
   },
@@ -260,44 +237,18 @@ export const snapshotKinds: readonly Kind[] = [
     description: 'A snapshot on the storage system.',
     hasStatus: true,
     columns: [
-      {
-        name: 'ReadyToUse',
-        type: 'boolean',
-        jsonPath: '.status.readyToUse',
-        description: 'Whether it can be restored.',
-      },
-      {
-        name: 'RestoreSize',
-        type: 'integer',
-        jsonPath: '.status.restoreSize',
-        description: 'The least size of a restored volume, in bytes.',
-      },
-      {
-        name: 'DeletionPolicy',
-        type: 'string',
-        jsonPath: '.spec.deletionPolicy',
-        description: 'What happens to the data when the snapshot is deleted.',
-      },
-      { name: 'Driver', type: 'string', jsonPath: '.spec.driver', description: 'Its CSI driver.' },
-      {
-        name: 'VolumeSnapshotClass',
-        type: 'string',
-        jsonPath: '.spec.volumeSnapshotClassName',
-        description: 'Its class.',
-      },
-      {
-        name: 'VolumeSnapshot',
-        type: 'string',
-        jsonPath: '.spec.volumeSnapshotRef.name',
-        description: 'The VolumeSnapshot that it is bound to.',
-      },
-      {
-        name: 'VolumeSnapshotNamespace',
-        type: 'string',
-        jsonPath: '.spec.volumeSnapshotRef.namespace',
-        description: 'The namespace of that VolumeSnapshot.',
-      },
-      age,
+      ['ReadyToUse', 'boolean', '.status.readyToUse', 'Whether it can be restored.'],
+      ['RestoreSize', 'integer', '.status.restoreSize', 'The least size of a restored volume, in bytes.'],
+      ['DeletionPolicy', 'string', '.spec.deletionPolicy', 'What happens to the data when the snapshot is deleted.'],
+      ['Driver', 'string', '.spec.driver', 'Its CSI driver.'],
+      ['VolumeSnapshotClass', 'string', '.spec.volumeSnapshotClassName', 'Its class.'],
+      ['VolumeSnapshot', 'string', '.spec.volumeSnapshotRef.name', 'The VolumeSnapshot that it is bound to.'],
+      [
+        'VolumeSnapshotNamespace',
+        'string',
+        '.spec.volumeSnapshotRef.namespace',
+        'The namespace of that VolumeSnapshot.',
+      ],
     ],
     versions: versions('VolumeSnapshotContent', contentFields),
   },
@@ -310,14 +261,13 @@ export const snapshotKinds: readonly Kind[] = [
     description: 'How snapshots of a driver are made. Its fields are not below spec.',
     hasStatus: false,
     columns: [
-      { name: 'Driver', type: 'string', jsonPath: '.driver', description: 'Its CSI driver.' },
-      {
-        name: 'DeletionPolicy',
-        type: 'string',
-        jsonPath: '.deletionPolicy',
-        description: 'What happens to the data when a snapshot of the class is deleted.',
-      },
-      age,
+      ['Driver', 'string', '.driver', 'Its CSI driver.'],
+      [
+        'DeletionPolicy',
+        'string',
+        '.deletionPolicy',
+        'What happens to the data when a snapshot of the class is deleted.',
+      ],
     ],
     versions: versions('VolumeSnapshotClass', () => classFields),
   },
