@@ -6,6 +6,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, Timer } from '../src/clock/clock.ts';
+import { sleepOn } from '../src/clock/sleep-on.ts';
 
 interface Entry {
   readonly dueMs: number;
@@ -92,25 +93,6 @@ export class FakeClock implements Clock {
     entry.fire();
     await settle();
   }
-}
-
-/** The sleep of a clock, on its timers. */
-export function sleepOn(timer: Clock['timer'], ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) {
-      reject(signal.reason as Error);
-      return;
-    }
-    const onAbort = (): void => {
-      waiting.cancel();
-      reject(signal?.reason as Error);
-    };
-    const waiting = timer(ms, () => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    });
-    signal?.addEventListener('abort', onAbort, { once: true });
-  });
 }
 
 /** A turn of the event loop: all microtasks that are due, and those they cause, have run. */

@@ -21,7 +21,7 @@ export { recordingMetrics } from './recording-metrics.ts';
 export type { RecordingMetrics } from './recording-metrics.ts';
 export { collectionErrors, listPage, ScriptedBody, ScriptedCollection, syncedStream } from './scripted-collection.ts';
 export type { CollectionAnswer, CollectionRequest } from './scripted-collection.ts';
-export { aVolume, scriptedInformer, recordCallsTo } from './scripted-informer.ts';
+export { aVolume, scriptedInformer, recordCallsTo, syncedInformer } from './scripted-informer.ts';
 export type { ScriptedInformer, ScriptedInformerOptions } from './scripted-informer.ts';
 export { scriptedTransport } from './scripted-transport.ts';
 export type { ScriptedAnswer, ScriptedStep, ScriptedTransport, SentRequest } from './scripted-transport.ts';

@@ -13,7 +13,7 @@ import type { Handler } from '../src/informer/informer.ts';
 import { FakeClock, settle } from './fake-clock.ts';
 import { type RecordingLogger, recordingLogger } from './recording-logger.ts';
 import { type RecordingMetrics, recordingMetrics } from './recording-metrics.ts';
-import { ScriptedCollection } from './scripted-collection.ts';
+import { ScriptedBody, ScriptedCollection } from './scripted-collection.ts';
 
 export interface ScriptedInformer {
   readonly api: ScriptedCollection;
@@ -78,6 +78,17 @@ export function scriptedInformer(options: ScriptedInformerOptions = {}): Scripte
     },
     signal: stopper.signal,
   };
+}
+
+/** Synced at version 10 with volume a of version 5; the stream stays open. */
+export async function syncedInformer(
+  options: ScriptedInformerOptions = {},
+): Promise<ScriptedInformer & { readonly stream: ScriptedBody }> {
+  const harness = scriptedInformer(options);
+  const stream = new ScriptedBody().event('ADDED', aVolume('a', '5')).bookmark('10', 'end');
+  harness.api.answers(stream);
+  await harness.start();
+  return { ...harness, stream };
 }
 
 export function recordCallsTo(calls: string[]): Handler<PersistentVolume> {

@@ -2,6 +2,7 @@
 /** The clock of the machine. The only file in which the platform's timers and wall clock occur. */
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, Timer } from './clock.ts';
+import { sleepOn } from './sleep-on.ts';
 
 /** The longest delay that setTimeout keeps; a longer one would fire at once. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -11,21 +12,7 @@ export function systemClock(): Clock {
 }
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) {
-      reject(signal.reason as Error);
-      return;
-    }
-    const onAbort = (): void => {
-      alarm.cancel();
-      reject(signal?.reason as Error);
-    };
-    const alarm = new Alarm(ms, () => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    });
-    signal?.addEventListener('abort', onAbort, { once: true });
-  });
+  return sleepOn((afterMs, fire) => new Alarm(afterMs, fire), ms, signal);
 }
 
 function timer(ms: number, fire: () => void): Timer {

@@ -15,40 +15,36 @@ function anInformer() {
   };
 }
 
+/** Whether the work has started, and the end of the run. */
+function run(informers: Parameters<typeof runWhenSynced>[0]['informers'], { signal } = new AbortController()) {
+  let started = false;
+  const work = async () => {
+    started = true;
+  };
+  const running = runWhenSynced({ logger: recordingLogger(), informers }, work, signal);
+  return { running, hasStarted: () => started };
+}
+
 it('given several informers, then work starts when the last of them is synced', async () => {
   const informers = [anInformer(), anInformer()] as const;
-  let started = false;
-  const running = runWhenSynced(
-    { logger: recordingLogger(), informers },
-    async () => {
-      started = true;
-    },
-    new AbortController().signal,
-  );
+  const { running, hasStarted } = run(informers);
   informers[0].becomeSynced();
   await settle();
-  expect(started).toBe(false);
+  expect(hasStarted()).toBe(false);
   informers[1].becomeSynced();
   await running;
-  expect(started).toBe(true);
+  expect(hasStarted()).toBe(true);
 });
 
 it('[runtime#173] given a stop while waiting for caches, then it ends without starting any work', async () => {
   const informers = [anInformer(), anInformer()] as const;
   const stop = new AbortController();
-  let started = false;
-  const running = runWhenSynced(
-    { logger: recordingLogger(), informers },
-    async () => {
-      started = true;
-    },
-    stop.signal,
-  );
+  const { running, hasStarted } = run(informers, stop);
   informers[0].becomeSynced();
   await settle();
   stop.abort(new OrderlyStop());
   await running;
-  expect(started).toBe(false);
+  expect(hasStarted()).toBe(false);
 });
 
 it.each([
@@ -57,13 +53,7 @@ it.each([
 ])('given $when, then no work is started', async ({ synced, isStopped }) => {
   const stop = new AbortController();
   if (isStopped) stop.abort(new OrderlyStop());
-  let started = false;
-  await runWhenSynced(
-    { logger: recordingLogger(), informers: [{ whenSynced: async () => synced }] },
-    async () => {
-      started = true;
-    },
-    stop.signal,
-  );
-  expect(started).toBe(false);
+  const { running, hasStarted } = run([{ whenSynced: async () => synced }], stop);
+  await running;
+  expect(hasStarted()).toBe(false);
 });

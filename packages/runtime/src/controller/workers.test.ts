@@ -261,15 +261,6 @@ describe('stopping', () => {
     await running;
   });
 
-  it('given a key that is added in the moment of the stop, then it is not worked on', async () => {
-    const { queue, stop, runs, running } = aFixture({ reconcile: async () => done });
-    await settle();
-    queue.add('a');
-    stop.abort(new OrderlyStop());
-    await running;
-    expect(runs).toEqual([]);
-  });
-
   it('given a signal that is already aborted, then nothing runs', async () => {
     const clock = new FakeClock();
     const runs: string[] = [];
@@ -341,9 +332,14 @@ describe('gate', () => {
     expect(runs).toEqual([]);
   });
 
-  it('given a closed gate and a key that is added in the moment of the stop, then nothing starts, and it ends at once', async () => {
-    const { gate } = aGate();
-    const { queue, runs, stop, running } = aFixture({ reconcile: async () => done, gate });
+  it.each([
+    ['a key that is added in the moment of the stop, then it is not worked on', openGate],
+    [
+      'a closed gate and a key that is added in the moment of the stop, then nothing starts, and it ends at once',
+      aGate().gate,
+    ],
+  ])('given %s', async (_, gate) => {
+    const { queue, stop, runs, running } = aFixture({ reconcile: async () => done, gate });
     await settle();
     queue.add('a');
     stop.abort(new OrderlyStop());

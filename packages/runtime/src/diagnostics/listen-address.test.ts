@@ -40,25 +40,21 @@ it('given a name of a host, then it is resolved, to an IPv4 address where it has
 });
 
 it('given the name of a service that Go knows, then it stands for its port', () => {
-  const ports = {
-    domain: 53,
-    ftp: 21,
-    ftps: 990,
-    gopher: 70,
-    http: 80,
-    https: 443,
-    imap2: 143,
-    imap3: 220,
-    imaps: 993,
-    pop3: 110,
-    pop3s: 995,
-    smtp: 25,
-    ssh: 22,
-    submission: 587,
-    telnet: 23,
-  };
-  const parsed = Object.keys(ports).map((name) => [name, parseListenAddress(`:${name}`).port]);
-  expect(Object.fromEntries(parsed)).toEqual(ports);
+  const mail = [':smtp=25', ':submission=587', ':pop3=110', ':pop3s=995', ':imap2=143', ':imap3=220', ':imaps=993'];
+  const others = [
+    ':domain=53',
+    ':ftp=21',
+    ':ftps=990',
+    ':gopher=70',
+    ':http=80',
+    ':https=443',
+    ':ssh=22',
+    ':telnet=23',
+  ];
+  for (const line of [...mail, ...others]) {
+    const [address = ''] = line.split('=');
+    expect(`${address}=${parseListenAddress(address).port}`).toBe(line);
+  }
 });
 
 it.each(['8080', 'localhost', '::8080', '[::]', 'host:port', ':constructor', ':65536', ':70000', ''])(

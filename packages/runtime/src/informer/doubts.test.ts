@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { aVolume, ScriptedBody, scriptedInformer, type ScriptedInformer } from '../../testing/index.ts';
+import { aVolume, ScriptedBody, scriptedInformer, type ScriptedInformer, syncedInformer } from '../../testing/index.ts';
 import type { PersistentVolume } from '../api/objects.ts';
 import { toObjectKey } from './key.ts';
 
 const keyA = toObjectKey(undefined, 'a');
 
-/** Synced at version 10 with volume a of version 5; the stream stays open. */
-async function synced(): Promise<ScriptedInformer & { readonly stream: ScriptedBody }> {
-  const harness = scriptedInformer();
-  const stream = new ScriptedBody().event('ADDED', aVolume('a', '5')).bookmark('10', 'end');
-  harness.api.answers(stream);
-  await harness.start();
-  return { ...harness, stream };
-}
 const seen = ({ informer }: ScriptedInformer): string | undefined =>
   informer.lister.get(keyA)?.metadata?.resourceVersion;
 const listed = (resourceVersion: string, ...items: readonly PersistentVolume[]) => ({ items, resourceVersion });
@@ -21,7 +13,7 @@ const doubted = ({ informer }: ScriptedInformer): readonly string[] => [...infor
 
 describe('an object in doubt', () => {
   it('[runtime#201] given it is read, then the lister shows what was read, no handler is called, and the doubt is over', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer();
     harness.informer.doubt(aVolume('a', '5'));
     expect([doubted(harness), seen(harness)]).toEqual([['a'], '5']);
     await harness.informer.confirm(keyA, async () => listed('20', aVolume('a', '12')));
@@ -31,7 +23,7 @@ describe('an object in doubt', () => {
   });
 
   it('[runtime#201] given the watch shows it, or another write is answered, then it stays in doubt: both may be older than the write', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer();
     harness.informer.doubt(aVolume('a', '5'));
     harness.stream.event('MODIFIED', aVolume('a', '11'));
     await harness.clock.advance(0);
@@ -41,7 +33,7 @@ describe('an object in doubt', () => {
   });
 
   it('[runtime#201] given the read fails, then it rejects, and the object stays in doubt', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer();
     harness.informer.doubt(aVolume('a', '5'));
     const failing = harness.informer.confirm(keyA, () => Promise.reject(new Error('no')));
     await expect(failing).rejects.toThrow('no');
@@ -50,7 +42,7 @@ describe('an object in doubt', () => {
   });
 
   it('[runtime#201] given another write without an answer during the read, then it stays in doubt', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer();
     harness.informer.doubt(aVolume('a', '5'));
     const answer = Promise.withResolvers<ReturnType<typeof listed>>();
     const reading = harness.informer.confirm(keyA, () => answer.promise);
@@ -62,7 +54,7 @@ describe('an object in doubt', () => {
   });
 
   it('[runtime#202] given the read finds it gone, then the lister hides it until the watch has passed the version of the read', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer();
     harness.informer.remember(aVolume('a', '12'));
     harness.informer.doubt(aVolume('a', '12'));
     await harness.informer.confirm(keyA, async () => listed('20'));
@@ -81,7 +73,7 @@ describe('an object in doubt', () => {
     const last = aVolume('a', '5', { deletionTimestamp: '2026-01-01T00:00:00Z' });
 
     async function listedAgain(): Promise<ScriptedInformer> {
-      const harness = await synced();
+      const harness = await syncedInformer();
       harness.informer.remember(last);
       harness.api.answers(new ScriptedBody().event('ADDED', aVolume('a', '5')).bookmark('20', 'end'));
       harness.stream.write('garbage\n');
@@ -121,7 +113,7 @@ describe('an object in doubt', () => {
   });
 
   it('given the read finds it gone, when the watch has shown a later object of its name by then, then that one is shown', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer();
     harness.informer.doubt(aVolume('a', '5'));
     harness.stream.event('ADDED', aVolume('a', '21', { uid: 'another' }));
     await harness.clock.advance(0);
@@ -131,7 +123,7 @@ describe('an object in doubt', () => {
   });
 
   it('[runtime#202] given its deletion, then nothing is in doubt; given that of an earlier object of its name, then it stays', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer();
     const atDeletion: (readonly string[])[] = [];
     harness.informer.addHandler({ delete: () => atDeletion.push(doubted(harness)) });
     await harness.clock.advance(0);
@@ -144,7 +136,7 @@ describe('an object in doubt', () => {
   });
 
   it('given an object that the lister does not show, when the read does not find it either, then the doubt is over', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer();
     harness.informer.doubt(aVolume('b', '12'));
     await harness.informer.confirm(toObjectKey(undefined, 'b'), async () => listed('20'));
     expect([doubted(harness), harness.informer.lister.size]).toEqual([[], 1]);

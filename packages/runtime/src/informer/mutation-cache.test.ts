@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { aVolume, ScriptedBody, scriptedInformer, type ScriptedInformer } from '../../testing/index.ts';
+import { aVolume, ScriptedBody, scriptedInformer, type ScriptedInformer, syncedInformer } from '../../testing/index.ts';
 import type { KubeObject, PersistentVolume } from '../api/objects.ts';
 import { toObjectKey } from './key.ts';
 
 const keyA = toObjectKey(undefined, 'a');
 
-/** Synced at version 10 with volume a of version 5; the stream stays open. */
-async function synced(): Promise<ScriptedInformer & { readonly stream: ScriptedBody }> {
-  const harness = scriptedInformer({ indexers: { tier: ({ metadata }) => [metadata?.labels?.['tier'] ?? 'none'] } });
-  const stream = new ScriptedBody().event('ADDED', aVolume('a', '5')).bookmark('10', 'end');
-  harness.api.answers(stream);
-  await harness.start();
-  return { ...harness, stream };
-}
+const indexers = { tier: ({ metadata }: KubeObject) => [metadata?.labels?.['tier'] ?? 'none'] };
+
 const seen = ({ informer }: ScriptedInformer): string | undefined =>
   informer.lister.get(keyA)?.metadata?.resourceVersion;
 
 describe('read your writes', () => {
   it('given the answer to an own write, then the lister shows it by key, list, size and index, and no handler is called', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer({ indexers });
     const { informer, calls, stop } = harness;
     informer.remember(aVolume('a', '12', { labels: { tier: 'fast' } }));
     informer.remember(aVolume('b', '13'));
@@ -33,7 +27,7 @@ describe('read your writes', () => {
   });
 
   it('given an older event than the own write, then the lister keeps the write, until the watch has it', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer({ indexers });
     const { clock, informer, calls, stream, stop } = harness;
     informer.remember(aVolume('a', '12'));
     stream.event('MODIFIED', aVolume('a', '11'));
@@ -47,7 +41,7 @@ describe('read your writes', () => {
   });
 
   it('given versions beyond 2^53 and of other lengths, then the newer one wins', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer({ indexers });
     const { clock, informer, stream, stop } = harness;
     informer.remember(aVolume('a', '9007199254740993'));
     stream.event('MODIFIED', aVolume('a', '9007199254740992'));
@@ -60,7 +54,7 @@ describe('read your writes', () => {
   });
 
   it('given the answers to two own writes in the wrong order, then the newer one stays', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer({ indexers });
     const { informer, stop } = harness;
     informer.remember(aVolume('a', '15'));
     informer.remember(aVolume('a', '12'));
@@ -69,7 +63,7 @@ describe('read your writes', () => {
   });
 
   it('[runtime#222] given the answers to the removals of the last two finalizers, when that of the first arrives last, then the object stays hidden', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer({ indexers });
     const { clock, informer, stream, stop } = harness;
     const deletionTimestamp = '2026-01-01T00:00:00Z';
     const first = aVolume('a', '12', { deletionTimestamp, finalizers: ['a/b'] });
@@ -85,7 +79,7 @@ describe('read your writes', () => {
   });
 
   it('given a deletion, then the own write is forgotten with the object, before handlers hear of it', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer({ indexers });
     const { clock, informer, stream, stop } = harness;
     const atDeletion: number[] = [];
     informer.addHandler({ delete: () => atDeletion.push(informer.lister.size) });
@@ -97,7 +91,7 @@ describe('read your writes', () => {
   });
 
   it('given an object that was deleted and written again, then the deletion of the old one does not hide it', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer({ indexers });
     const { clock, informer, stream, stop } = harness;
     informer.remember(aVolume('a', '15', { uid: 'new' }));
     stream.event('DELETED', aVolume('a', '11'));
@@ -107,7 +101,7 @@ describe('read your writes', () => {
   });
 
   it('given a deletion of another object that is newer than the own write, then the own write is forgotten', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer({ indexers });
     const { clock, informer, stream, stop } = harness;
     informer.remember(aVolume('a', '12', { uid: 'first' }));
     stream.event('DELETED', aVolume('a', '15', { uid: 'second' }));
@@ -117,7 +111,7 @@ describe('read your writes', () => {
   });
 
   it('given an answer that comes after the watch has passed it, then a deleted object does not come back', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer({ indexers });
     const { clock, informer, stream, stop } = harness;
     stream.event('DELETED', aVolume('a', '12'));
     await clock.advance(0);
@@ -127,7 +121,7 @@ describe('read your writes', () => {
   });
 
   it('given a watch that never catches up, then the own write is forgotten after 6 minutes', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer({ indexers });
     const { clock, informer, stop } = harness;
     informer.remember(aVolume('a', '12'));
     await clock.advance(30_000);
@@ -152,7 +146,7 @@ describe('read your writes', () => {
   });
 
   it('given an object that only an own write has shown, when a relist lacks it, then handlers hear of its end', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer({ indexers });
     const { api, calls, clock, informer, stream, stop } = harness;
     api.answers(new ScriptedBody().event('ADDED', aVolume('a', '5')).bookmark('20', 'end'));
     informer.remember(aVolume('b', '12'));
@@ -167,7 +161,7 @@ describe('read your writes', () => {
     { then: 'kept when the list is older', listRv: '11', volumes: [aVolume('a', '5')], seen: '12' },
     { then: 'forgotten when the list has a newer one', listRv: '20', volumes: [aVolume('a', '18')], seen: '18' },
   ])('given a relist, then the own write is $then', async ({ listRv, volumes, seen: expected }) => {
-    const harness = await synced();
+    const harness = await syncedInformer({ indexers });
     const { api, clock, informer, stream, stop } = harness;
     const again = new ScriptedBody();
     for (const volume of volumes) again.event('ADDED', volume);
@@ -189,7 +183,7 @@ describe('read your writes', () => {
   ])(
     '[runtime#228] given $given, when the server is restored to the state before, then the object is shown as it is, and handlers hear of that',
     async ({ written, call }) => {
-      const harness = await synced();
+      const harness = await syncedInformer({ indexers });
       const { api, calls, clock, informer, stream, stop } = harness;
       api.answers(new ScriptedBody().event('ADDED', aVolume('a', '5')).bookmark('20', 'end'));
       informer.remember(aVolume('a', '12', written));
@@ -201,7 +195,7 @@ describe('read your writes', () => {
   );
 
   it('given an answer with the version that the cache has reached, then a deleted object does not come back', async () => {
-    const harness = await synced();
+    const harness = await syncedInformer({ indexers });
     harness.informer.remember(aVolume('b', '10'));
     expect(harness.informer.lister.size).toBe(1);
     await harness.stop();
@@ -220,7 +214,7 @@ describe('read your writes', () => {
   });
 
   it("given the caller's object, when it is read, then it stays as it is", async () => {
-    const harness = await synced();
+    const harness = await syncedInformer({ indexers });
     const { informer, stop } = harness;
     const written: PersistentVolume & KubeObject = aVolume('a', '12', { managedFields: [{ manager: 'x' }] });
     informer.remember(written);
@@ -291,7 +285,7 @@ describe('read your writes', () => {
     const last = aVolume('a', '12', { deletionTimestamp });
 
     it('then the object is gone at once, whatever older versions of it the watch still brings', async () => {
-      const harness = await synced();
+      const harness = await syncedInformer({ indexers });
       const { clock, informer, calls, stream, stop } = harness;
       informer.remember(last);
       expect([seen(harness), informer.lister.size, informer.lister.byIndex('tier', 'none')]).toEqual([
@@ -310,7 +304,7 @@ describe('read your writes', () => {
     });
 
     it('then an object of the same name that is made afterwards is seen', async () => {
-      const harness = await synced();
+      const harness = await syncedInformer({ indexers });
       const { clock, informer, stream, stop } = harness;
       informer.remember(last);
       stream
@@ -326,7 +320,7 @@ describe('read your writes', () => {
     it.each(['the answer to that write', 'a read that does not find it'])(
       'then it is hidden for 6 minutes after the second answer, also if the first was %s',
       async (first) => {
-        const harness = await synced();
+        const harness = await syncedInformer({ indexers });
         const { clock, informer, stop } = harness;
         if (first === 'the answer to that write') informer.remember(last);
         else {
@@ -344,7 +338,7 @@ describe('read your writes', () => {
     );
 
     it('then an unknown object, and another one of its name, are not hidden', async () => {
-      const harness = await synced();
+      const harness = await syncedInformer({ indexers });
       const { informer, stop } = harness;
       informer.remember(aVolume('b', '12', { deletionTimestamp }));
       informer.remember(aVolume('a', '12', { deletionTimestamp, uid: 'another' }));
@@ -353,7 +347,7 @@ describe('read your writes', () => {
     });
 
     it('then an object that others still keep with their finalizers is still there', async () => {
-      const harness = await synced();
+      const harness = await syncedInformer({ indexers });
       const { informer, stop } = harness;
       informer.remember(aVolume('a', '12', { deletionTimestamp, finalizers: ['theirs'] }));
       expect(seen(harness)).toBe('12');
@@ -361,7 +355,7 @@ describe('read your writes', () => {
     });
 
     it('then an object whose grace period runs is still there', async () => {
-      const harness = await synced();
+      const harness = await syncedInformer({ indexers });
       const { informer, stop } = harness;
       informer.remember(aVolume('a', '12', { deletionTimestamp, deletionGracePeriodSeconds: 30 }));
       expect(seen(harness)).toBe('12');

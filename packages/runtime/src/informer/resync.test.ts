@@ -32,6 +32,16 @@ function schedule(periodMs: number) {
   return { clock, resync, fired, warned, warnings: () => warned().length, spreads };
 }
 
+/** A handler that is called every ten minutes, nine minutes after the watch has begun. */
+async function almostDue() {
+  const scheduled = schedule(10 * minute);
+  scheduled.resync.register('ten', undefined);
+  scheduled.resync.start();
+  scheduled.resync.setConnection('live');
+  await scheduled.clock.advance(9 * minute);
+  return scheduled;
+}
+
 describe('resync periods', () => {
   it('given handlers with their own periods, then each is called at its time', async () => {
     const { clock, resync, fired } = schedule(10 * minute);
@@ -155,11 +165,7 @@ describe('resync periods', () => {
   });
 
   it('given an interruption when the timer fires, then no handler is called, and the timer restarts with the next watch', async () => {
-    const { clock, resync, fired } = schedule(10 * minute);
-    resync.register('ten', undefined);
-    resync.start();
-    resync.setConnection('live');
-    await clock.advance(9 * minute);
+    const { clock, resync, fired } = await almostDue();
     resync.setConnection('interrupted');
     await clock.advance(2 * minute);
     resync.setConnection('interrupted');
@@ -170,11 +176,7 @@ describe('resync periods', () => {
   });
 
   it('given a short interruption between two firings, then the timer goes on', async () => {
-    const { clock, resync, fired } = schedule(10 * minute);
-    resync.register('ten', undefined);
-    resync.start();
-    resync.setConnection('live');
-    await clock.advance(9 * minute);
+    const { clock, resync, fired } = await almostDue();
     resync.setConnection('interrupted');
     resync.setConnection('live');
     await clock.advance(minute);
@@ -182,11 +184,7 @@ describe('resync periods', () => {
   });
 
   it('[runtime#88] given a connection that is lost and back before the timer fires, then the timer has started over', async () => {
-    const { clock, resync, fired } = schedule(10 * minute);
-    resync.register('ten', undefined);
-    resync.start();
-    resync.setConnection('live');
-    await clock.advance(9 * minute);
+    const { clock, resync, fired } = await almostDue();
     resync.setConnection('lost');
     resync.setConnection('live');
     await clock.advance(9 * minute);

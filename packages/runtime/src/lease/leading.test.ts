@@ -11,6 +11,23 @@ const anyRequest = {
 };
 const isUpdate = ({ verb }: { readonly verb: string }) => verb === 'update';
 
+/** A leader after its first round: just before each update that is in conflict, another program edits the Lease. */
+async function contended(isInConflict: (update: number) => boolean) {
+  const { clock, candidate, changeLease, server } = createElectionFixture();
+  let updates = 0;
+  const when = (request: { readonly verb: string }) => {
+    if (isUpdate(request) && isInConflict((updates += 1))) {
+      changeLease((lease) => ({ ...lease, metadata: { ...lease.metadata, labels: { edit: `${updates}` } } }));
+    }
+    return false;
+  };
+  const a = candidate('a', { faults: [{ when, fault: { kind: 'hang', point: 'before' } }] });
+  await clock.advance(1);
+  server.clearRequests();
+  await clock.advance(5000);
+  return { a, clock, server };
+}
+
 describe('renewing', () => {
   it('[runtime#143,144] given an acquireTime of any digits, then renewals keep it to the byte and write a renewTime of six digits', async () => {
     const { clock, candidate, seedLease, lease } = createElectionFixture();
@@ -53,20 +70,7 @@ describe('renewing', () => {
   });
 
   it('[runtime#185] given four of five writes that conflict, then each round reads and writes again at once, and leadership is kept', async () => {
-    const { clock, candidate, changeLease, server } = createElectionFixture();
-    let updates = 0;
-    const conflicts = ({ verb }: { readonly verb: string }) => {
-      if (verb !== 'update') return false;
-      updates += 1;
-      if (updates % 5 !== 0) {
-        changeLease((lease) => ({ ...lease, metadata: { ...lease.metadata, labels: { edit: `${updates}` } } }));
-      }
-      return false;
-    };
-    const a = candidate('a', { faults: [{ when: conflicts, fault: { kind: 'hang', point: 'before' } }] });
-    await clock.advance(1);
-    server.clearRequests();
-    await clock.advance(5000);
+    const { a, clock, server } = await contended((update) => update % 5 !== 0);
     const round = [
       'update 409',
       ...Array.from({ length: 3 }, () => ['get 200', 'update 409']).flat(),
@@ -79,19 +83,7 @@ describe('renewing', () => {
   });
 
   it('[runtime#185] given nothing but conflicts, then an attempt ends after ten of them, the next waits for its time, and the deadline ends it all', async () => {
-    const { clock, candidate, changeLease, server } = createElectionFixture();
-    let edits = 0;
-    const conflicts = ({ verb }: { readonly verb: string }) => {
-      edits += 1;
-      if (verb === 'update') {
-        changeLease((lease) => ({ ...lease, metadata: { ...lease.metadata, labels: { edit: `${edits}` } } }));
-      }
-      return false;
-    };
-    const a = candidate('a', { faults: [{ when: conflicts, fault: { kind: 'hang', point: 'before' } }] });
-    await clock.advance(1);
-    server.clearRequests();
-    await clock.advance(5000);
+    const { a, clock, server } = await contended(() => true);
     const updatesSince = () => server.requests.filter(({ verb }) => verb === 'update').length;
     expect(updatesSince()).toBe(12);
     await clock.advance(4990);

@@ -10,7 +10,8 @@
  */
 import type { Clock, Timer } from '../../src/clock/clock.ts';
 import type { Random } from '../../src/clock/random.ts';
-import { settle, sleepOn } from '../fake-clock.ts';
+import { sleepOn } from '../../src/clock/sleep-on.ts';
+import { settle } from '../fake-clock.ts';
 import { seededRandom } from '../seeded-random.ts';
 import { drawFrom, hashText } from './hash.ts';
 

@@ -37,13 +37,15 @@ interface SetUp {
   readonly server?: Partial<TestServerOptions>;
   readonly config?: Partial<ClusterConfig>;
   readonly env?: Record<string, string>;
+  readonly files?: ReturnType<typeof memoryFiles>;
 }
 
-const setUp = async ({ server: wanted, config, env }: SetUp) => {
+const defaultFiles = () => memoryFiles({ '/ca': authority.ca, '/token': 'one\n' });
+
+const setUp = async ({ server: wanted, config, env, files = defaultFiles() }: SetUp) => {
   const server = await startTestServer({ certificate: fixture.certificate, answer: answerAuthorization, ...wanted });
   const clock = new FakeClock();
   const logger = recordingLogger();
-  const files = memoryFiles({ '/ca': authority.ca, '/token': 'one\n' });
   const connection = await connectCluster(
     { clock, logger, files, env: { HTTP2_READ_IDLE_TIMEOUT_SECONDS: '0', ...env } },
     {
@@ -221,21 +223,16 @@ describe('certificates', () => {
     const clients = createTestAuthority('clients');
     const [one, two] = [clients.issue({ commonName: 'one' }), clients.issue({ commonName: 'two' })];
     const files = memoryFiles({ '/cert': one.cert, '/key': one.key });
-    const server = await startTestServer({
-      certificate: fixture.certificate,
-      clientAuthority: clients.ca,
-      answer: (exchange) => {
-        const { socket } = exchange.request as unknown as { socket: { getPeerCertificate(): { subject: unknown } } };
-        if (exchange.request.url === '/watch') answerWatches(exchange);
-        else answerJson(exchange.response, socket.getPeerCertificate().subject);
+    const { clock, logger, get } = await setUp({
+      server: {
+        clientAuthority: clients.ca,
+        answer: (exchange) => {
+          const { socket } = exchange.request as unknown as { socket: { getPeerCertificate(): { subject: unknown } } };
+          if (exchange.request.url === '/watch') answerWatches(exchange);
+          else answerJson(exchange.response, socket.getPeerCertificate().subject);
+        },
       },
-    });
-    const clock = new FakeClock();
-    const logger = recordingLogger();
-    const connection = await connectCluster(
-      { clock, logger, files, env: { HTTP2_READ_IDLE_TIMEOUT_SECONDS: '0' } },
-      {
-        endpoint: parseEndpoint(`127.0.0.1:${server.port}`, 'https'),
+      config: {
         tls: {
           authorities: { kind: 'inline', text: () => authority.ca },
           identity: { certificate: { kind: 'file', path: '/cert' }, key: { kind: 'file', path: '/key' } },
@@ -243,11 +240,8 @@ describe('certificates', () => {
         },
         user: { kind: 'anonymous' },
       },
-    );
-    onEnd(server.close);
-    onEnd(connection.close);
-    const get = (path = '/x') =>
-      connection.transport({ method: 'GET', path, headers: {}, signal: new AbortController().signal });
+      files,
+    });
     const watch = (await get('/watch')).body[Symbol.asyncIterator]();
     await watch.next();
     files.write('/cert', two.cert);

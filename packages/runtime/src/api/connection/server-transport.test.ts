@@ -22,6 +22,12 @@ const fixture = createTransportFixture();
 const { authority, setUp, onEnd } = fixture;
 afterEach(fixture.closeAll);
 
+const clientOf = ({ transport, clock }: Pick<Awaited<ReturnType<typeof setUp>>, 'transport' | 'clock'>) =>
+  createApiClient(
+    { transport: transport.send, clock, logger: recordingLogger() },
+    { userAgent: 'test', qps: -1, burst: 0 },
+  );
+
 describe('HTTP/2', () => {
   it('given many requests at once, then they share one connection and name their path and headers', async () => {
     const seen: unknown[] = [];
@@ -129,10 +135,7 @@ describe('HTTP/2', () => {
       },
     });
     await bodyText(await get('/stream-1'));
-    const client = createApiClient(
-      { transport: transport.send, clock, logger: recordingLogger() },
-      { userAgent: 'test', qps: -1, burst: 0 },
-    );
+    const client = clientOf({ transport, clock });
     const created = await client.create(persistentVolumes, { metadata: { name: 'a' } });
     expect(created.metadata?.name).toBe('a');
     expect(server.requests.slice(1)).toEqual(['POST /api/v1/persistentvolumes', 'POST /api/v1/persistentvolumes']);
@@ -147,10 +150,7 @@ describe('HTTP/2', () => {
         else answerJson(response, { metadata: { name: 'a' } });
       },
     });
-    const client = createApiClient(
-      { transport: transport.send, clock, logger: recordingLogger() },
-      { userAgent: 'test', qps: -1, burst: 0 },
-    );
+    const client = clientOf({ transport, clock });
     const target = { resource: persistentVolumes, ref: { name: 'a' } };
     expect((await client.patch(target, { type: 'merge', body: {} })).metadata?.name).toBe('a');
     expect(server.requests).toEqual(['PATCH /api/v1/persistentvolumes/a', 'PATCH /api/v1/persistentvolumes/a']);
@@ -276,10 +276,7 @@ describe('cancelling', () => {
         stalled.resolve(exchange);
       },
     });
-    const client = createApiClient(
-      { transport: transport.send, clock, logger: recordingLogger() },
-      { userAgent: 'test', qps: -1, burst: 0 },
-    );
+    const client = clientOf({ transport, clock });
     const call = rejectionOf(client.get(persistentVolumes, { name: 'a' }));
     const { stream } = await stalled.promise;
     const closed = once(stream!, 'close');

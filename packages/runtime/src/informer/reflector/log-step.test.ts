@@ -7,16 +7,10 @@ import { TransportError } from '../../api/transport.ts';
 import { DecodeError } from '../decode/decode-error.ts';
 import { logStep } from './log-step.ts';
 import type { CloseCause, Input, Knowledge, State, Step } from './state.ts';
+import { firstState } from './step.ts';
 
-const known: Knowledge = {
-  lastRv: '7',
-  rvUnavailable: false,
-  paginated: false,
-  streamingRefusedAtMs: undefined,
-  failures: 0,
-  serverFaults: 0,
-  burst: { sinceMs: 0, changes: 0 },
-};
+const { known: nothingKnown } = firstState({ nowMs: 0, streaming: 'off', pageSize: undefined });
+const known: Knowledge = { ...nothingKnown, lastRv: '7' };
 const page = { resourceVersion: '', limit: undefined, continue: undefined };
 const pause = { minMs: 1, spreadMs: 1 };
 const states = {
