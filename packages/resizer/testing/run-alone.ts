@@ -78,6 +78,23 @@ export interface SentPatch {
   };
 }
 
+/** What a write sends, what it resolves or fails with, and what is known of the last call of the claim, `entry` before. */
+export async function written(
+  write: (run: RunAlone) => Promise<unknown>,
+  answer: () => Promise<KubeObject>,
+  entry?: CallEntry,
+): Promise<{ readonly sent: readonly SentPatch[]; readonly result: unknown; readonly entry: CallEntry | undefined }> {
+  const sent: SentPatch[] = [];
+  const patch = async (_target: unknown, { body }: { readonly body: SentPatch }): Promise<KubeObject> => {
+    sent.push(body);
+    return await answer();
+  };
+  const run = runAlone({ patch });
+  if (entry !== undefined) run.context.memory.set(run.key, entry);
+  const result = await write(run).catch((error: unknown) => error);
+  return { sent, result, entry: run.context.memory.get(run.key, 'uid-of-data') };
+}
+
 /**
  * The API server refuses the first try of a write, because others were faster, and then shows the object as it is `now`. What is sent for
  * that, what the write resolves with, and what is known of the last call of the claim.

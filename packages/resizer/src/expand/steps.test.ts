@@ -23,6 +23,7 @@ import {
   runAlone,
   type SentPatch,
   shownBy,
+  written,
 } from '../../testing/run-alone.ts';
 import type { Claim } from '../claim.ts';
 import type { CallEntry } from '../claim-memory.ts';
@@ -58,23 +59,7 @@ const [withoutNote, withNote] = [{ [note]: null }, { [note]: 'true' }];
 
 type Writing = (run: RunAlone) => Promise<unknown>;
 
-async function written(
-  write: Writing,
-  {
-    entry,
-    answer = async () => stored,
-  }: { readonly entry?: CallEntry | undefined; readonly answer?: () => Promise<Claim> } = {},
-) {
-  const sent: SentPatch[] = [];
-  const patch = async (_target: unknown, { body }: { readonly body: SentPatch }) => {
-    sent.push(body);
-    return await answer();
-  };
-  const run = runAlone({ patch });
-  if (entry !== undefined) run.context.memory.set(run.key, entry);
-  const result = await write(run).catch((error: unknown) => error);
-  return { sent, result, entry: run.context.memory.get(run.key, uid) };
-}
+const accepted = async (): Promise<Claim> => stored;
 
 const mark =
   (status: step.Marking, of = claim): Writing =>
@@ -186,7 +171,7 @@ it.each<{ readonly write: string; readonly by: Writing; readonly shown: object }
 ])(
   'given write $write, then exactly this is sent, other conditions stay, and the run knows the stored claim',
   async ({ by, shown }) => {
-    const { sent, result } = await written(by);
+    const { sent, result } = await written(by, accepted);
     expect([sent.map(shownBy), result]).toEqual([[shown], stored]);
   },
 );
@@ -196,7 +181,7 @@ it.each<{ readonly by: Writing; readonly type: string }>([
   { by: saveResult(true, 'recovery', aClaim()), type: 'FileSystemResizePending' },
   { by: saveFailure(false, aClaim()), type: 'ControllerResizeError' },
 ])('given a claim without $type, then its transition time is set', async ({ by, type }) => {
-  const { sent } = await written(by);
+  const { sent } = await written(by, accepted);
   expect(sent.map(({ status: { conditions } }) => conditions)).toEqual([[set(type, now)]]);
 });
 
@@ -210,16 +195,16 @@ describe('what is known about the call', () => {
     'given $given, when another size is recorded, or the same one after its end, then no call is under way, and the volume is in use: $isInUse',
     async ({ entry, isInUse }) => {
       for (const status of ['new', 'same'] as const) {
-        expect((await written(mark(status), { entry })).entry).toEqual({ kind: 'final', uid, isInUse });
+        expect((await written(mark(status), accepted, entry)).entry).toEqual({ kind: 'final', uid, isInUse });
       }
-      expect((await written(mark('same', inProgress), { entry })).entry).toBe(entry);
-      expect((await written(mark('legacy'), { entry })).entry).toBe(entry);
+      expect((await written(mark('same', inProgress), accepted, entry)).entry).toBe(entry);
+      expect((await written(mark('legacy'), accepted, entry)).entry).toBe(entry);
     },
   );
 
   it('given another size that could not be recorded, then nothing is known', async () => {
     const refused = new ApiError({ status: 403, reason: 'Forbidden', message: 'no' });
-    const { result, entry } = await written(mark('new'), { answer: () => Promise.reject(refused) });
+    const { result, entry } = await written(mark('new'), () => Promise.reject(refused));
     expect([result, entry]).toEqual([refused, undefined]);
   });
 });
@@ -333,7 +318,7 @@ describe('a result that the node, another process or a left over size has come b
     'given $given, when the result is written, then the claim gets only what holds by now',
     async ({ path = 'recovery', marked, now: later, writes, result }) => {
       const write = saveResult(true, path, grows(marked));
-      const saved = later === undefined ? await written(write) : await overtaken(write, grows(later));
+      const saved = later === undefined ? await written(write, accepted) : await overtaken(write, grows(later));
       expect([outline(saved.sent), saved.result === 'overtaken']).toEqual([writes, result === 'overtaken']);
     },
   );

@@ -103,22 +103,15 @@ describe('a refusal', () => {
     await r.stop();
   });
 
-  it('[resizer#154, 178] given an infeasible class that the user takes back and then wants again, then it is requested at once', async () => {
+  it.each([
+    ['[resizer#154, 178] given an infeasible class that the user takes back and then wants again', ''],
+    ['[resizer#178] given an infeasible class, then one that does not exist, and then the first one again', 'missing'],
+  ])('%s, then it is requested at once', async (_, meanwhile) => {
     const r = await given((it) => it.failCalls('InvalidArgument', { method }));
-    want(r, '');
-    await r.settle();
-    want(r, 'gold');
-    await r.settle();
-    expect([asked(r), statusOf(r)]).toEqual([['gold', 'gold'], undefined]);
-    await r.stop();
-  });
-
-  it('[resizer#178] given an infeasible class, then one that does not exist, and then the first one again, then it is requested at once', async () => {
-    const r = await given((it) => it.failCalls('InvalidArgument', { method }));
-    want(r, 'missing');
-    await r.settle();
-    want(r, 'gold');
-    await r.settle();
+    for (const name of [meanwhile, 'gold']) {
+      want(r, name);
+      await r.settle();
+    }
     expect([asked(r), statusOf(r)]).toEqual([['gold', 'gold'], undefined]);
     await r.stop();
   });

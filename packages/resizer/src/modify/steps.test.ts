@@ -10,8 +10,8 @@ import {
   overtaken,
   type RunAlone,
   runAlone,
-  type SentPatch,
   shownBy,
+  written,
 } from '../../testing/run-alone.ts';
 import type { Claim } from '../claim.ts';
 import type { CallEntry } from '../claim-memory.ts';
@@ -32,16 +32,7 @@ const both = ['ModifyingVolume', 'ModifyVolumeError'];
 
 type Writing = (run: RunAlone) => Promise<unknown>;
 
-async function written(write: Writing, answer: () => Promise<Claim> = async () => stored) {
-  const sent: SentPatch[] = [];
-  const patch = async (_target: unknown, { body }: { readonly body: SentPatch }) => {
-    sent.push(body);
-    return await answer();
-  };
-  const run = runAlone({ patch });
-  const result = await write(run).catch((error: unknown) => error);
-  return { sent, result, entry: run.context.memory.get(run.key, uid) };
-}
+const accepted = async (): Promise<Claim> => stored;
 
 const set = (
   type: string,
@@ -161,7 +152,7 @@ it.each<{ readonly write: string; readonly by: Writing; readonly shown: object }
 ])(
   'given $write, then exactly this is sent, other conditions stay, and the run knows the stored claim',
   async ({ by, shown }) => {
-    const { sent, result } = await written(by);
+    const { sent, result } = await written(by, accepted);
     expect([sent.map(shownBy), result]).toEqual([[shown], stored]);
   },
 );
@@ -173,7 +164,7 @@ it.each<{ readonly write: string; readonly by: Writing }>([
     by: (run) => step.saveForeign(run, claim, { className: 'alien', text: foreignText }),
   },
 ])('given $write, then no call is under way; given it could not be recorded, then nothing is known', async ({ by }) => {
-  expect((await written(by)).entry).toEqual({ kind: 'final', uid, isInUse: false });
+  expect((await written(by, accepted)).entry).toEqual({ kind: 'final', uid, isInUse: false });
   const refused = new ApiError({ status: 403, reason: 'Forbidden', message: 'no' });
   const { result, entry } = await written(by, () => Promise.reject(refused));
   expect([result, entry]).toEqual([refused, undefined]);
