@@ -2,6 +2,7 @@
 /** The whole combined program over a real driver socket, with an API server in memory and virtual time. */
 import type { Handlers } from '@csi-sidecars/csi/testing';
 import { systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
+import { aClaim, aClass } from '@csi-sidecars/provisioner/testing';
 import type { CSINode, KubeObject, PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import type { VolumeAttachment } from '@csi-sidecars/runtime';
 import { type DrivenOptions, type DrivenProgram, fakeHost, runOverDriver } from '@csi-sidecars/sidecar/testing';
@@ -80,35 +81,10 @@ export interface Ended {
   readonly connections: number;
 }
 
-export const storageClass: StorageClass = {
-  apiVersion: 'storage.k8s.io/v1',
-  kind: 'StorageClass',
-  metadata: { name: 'fast', uid: 'class-uid' },
-  provisioner: driverName,
-  reclaimPolicy: 'Delete',
-  volumeBindingMode: 'Immediate',
-};
+export const storageClass: StorageClass = aClass();
 
 /** It waits for csi-provisioner. */
-export function waitingClaim(name = 'data'): PersistentVolumeClaim {
-  return {
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
-    metadata: {
-      name,
-      namespace: 'team',
-      uid: `uid-${name}`,
-      annotations: { 'volume.kubernetes.io/storage-provisioner': driverName },
-    },
-    spec: {
-      storageClassName: 'fast',
-      accessModes: ['ReadWriteOnce'],
-      volumeMode: 'Filesystem',
-      resources: { requests: { storage: '5Gi' } },
-    },
-    status: { phase: 'Pending' },
-  };
-}
+export const waitingClaim = (name = 'data'): PersistentVolumeClaim => aClaim({ name });
 
 /** A volume with its claim, which asks for more than the volume has. */
 export function growing(): readonly KubeObject[] {

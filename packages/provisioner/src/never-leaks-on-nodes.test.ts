@@ -18,7 +18,7 @@ import { aClaim, aClass, aNodeDeployment, driverName } from '../testing/builders
 import { aProvisioner, type Fixture } from '../testing/provisioner-fixture.ts';
 import { selectNode } from '../testing/others.ts';
 import { playController } from '../testing/pv-controller.ts';
-import { consistent, type Mode, storyClaims, storyStep, type StoryStep } from '../testing/random-stories.ts';
+import { consistent, type Mode, playFault, storyClaims, storyStep, type StoryStep } from '../testing/random-stories.ts';
 import { skipIds } from '../testing/skip-ids.ts';
 import { annotations, instanceAnnotation, provisioningFinalizer } from './names.ts';
 
@@ -116,20 +116,10 @@ async function play(
   const p = instances[node] as Fixture;
   switch (next.kind) {
     case 'refuse':
-      p.driver.faults.add({ method: next.method, at: next.at, times: 1, action: { kind: 'fail', code: next.code } });
-      return;
     case 'slow':
-      p.driver.faults.add({ method: next.method, at: next.at, times: 1, action: { kind: 'delay', ms: next.ms } });
-      return;
     case 'small':
-      p.driver.faults.add({
-        method: 'CreateVolume',
-        times: 1,
-        action: { kind: 'answer', set: { volume: { capacity_bytes: '80' } } },
-      });
-      return;
     case 'api':
-      p.faults.push({ when: ({ verb }) => verb === next.verb, fault: next.fault });
+      playFault(p, next);
       return;
     case 'wait':
       await p.clock.advance(next.ms);

@@ -34,6 +34,14 @@ function run({ handlers = {}, ...options }: RunOptions = {}): Promise<DrivenProg
   return runOverDriver(runProvisioner, { ...options, handlers: { ...healthy, ...handlers } });
 }
 
+/** The lease of another replica, which leads. */
+const ofAnother: Lease['spec'] = {
+  holderIdentity: 'pod-2',
+  leaseDurationSeconds: 15,
+  acquireTime: '2026-01-01T00:00:00.000000Z',
+  renewTime: '2026-01-01T00:00:00.000000Z',
+};
+
 describe('the start', () => {
   it('given a claim, then the driver is called for its name and capabilities, and the volume is created and saved', async () => {
     await using provisioner = await run({ seed: [aClass(), aClaim()] });
@@ -152,14 +160,8 @@ describe('published capacity', () => {
 
   it('[provisioner-topology-capacity#M9] given another leader, then the Pod is read, nothing is written or asked, and the gauges show 0', async () => {
     const free = await freePort();
-    const spec: Lease['spec'] = {
-      holderIdentity: 'pod-2',
-      leaseDurationSeconds: 15,
-      acquireTime: '2026-01-01T00:00:00.000000Z',
-      renewTime: '2026-01-01T00:00:00.000000Z',
-    };
     const metadata = { namespace: 'ns', name: 'test-csi-example-com' };
-    const lease: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
+    const lease: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: ofAnother };
     const election = ['--leader-election', '--leader-election-namespace=ns', `--http-endpoint=127.0.0.1:${free}`];
     await using standby = await run({ args: [...args, ...election], env, handlers, seed: [...seed, pod, lease] });
     const { server } = standby.host;
@@ -288,13 +290,7 @@ describe('the election', () => {
   });
 
   it('given another leader, then only the lease is requested after start-up', async () => {
-    const spec: Lease['spec'] = {
-      holderIdentity: 'pod-2',
-      leaseDurationSeconds: 15,
-      acquireTime: '2026-01-01T00:00:00.000000Z',
-      renewTime: '2026-01-01T00:00:00.000000Z',
-    };
-    const lease: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: leaseRef, spec };
+    const lease: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: leaseRef, spec: ofAnother };
     await using standby = await run({ args, seed: [lease] });
     await vi.waitFor(() => expect(standby.host.server.openWatches()).toBe(1));
     await standby.host.clock.advance(5_000);

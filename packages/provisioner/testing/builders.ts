@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Builders for tests: complete and valid by default, so that a test names only the fields that it is about. */
 import { aDriver, driverName } from '@csi-sidecars/csi/testing';
-import type { CSINode, Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
+import type {
+  CSINode,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Secret,
+  StorageClass,
+} from '@csi-sidecars/runtime';
 import type { VolumeSnapshot, VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { annotations, provisioningFinalizer, volumeFinalizer } from '../src/names.ts';
 import type { ReferenceGrant } from '../src/source/grants.ts';
@@ -147,6 +154,12 @@ export function aVolume(facts: VolumeFacts = {}): PersistentVolume {
     },
     status: { phase: facts.phase ?? 'Released' },
   };
+}
+
+/** The secret `s`, with one key. */
+export function aSecret(value = 'value'): Secret {
+  const data = { key: Buffer.from(value).toString('base64') };
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'ns' }, data };
 }
 
 /** A node of a zone, and the registration of the driver there. */

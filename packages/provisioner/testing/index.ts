@@ -1,2 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
 export { lockNameOf } from '../src/names.ts';
+export { aClaim, aClass } from './builders.ts';

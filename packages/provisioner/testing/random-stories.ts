@@ -80,6 +80,27 @@ function mayDelete(p: Fixture, name: string, mode: Mode): boolean {
   return isProtected || claim?.status?.phase === 'Bound' || !wasCalled;
 }
 
+/** The next call of a method, or the next request with a verb, goes wrong. */
+export function playFault(p: Fixture, next: Extract<StoryStep, { kind: 'refuse' | 'slow' | 'small' | 'api' }>): void {
+  switch (next.kind) {
+    case 'refuse':
+      p.driver.faults.add({ method: next.method, at: next.at, times: 1, action: { kind: 'fail', code: next.code } });
+      return;
+    case 'slow':
+      p.driver.faults.add({ method: next.method, at: next.at, times: 1, action: { kind: 'delay', ms: next.ms } });
+      return;
+    case 'small':
+      p.driver.faults.add({
+        method: 'CreateVolume',
+        times: 1,
+        action: { kind: 'answer', set: { volume: { capacity_bytes: '80' } } },
+      });
+      return;
+    case 'api':
+      p.faults.push({ when: ({ verb }) => verb === next.verb, fault: next.fault });
+  }
+}
+
 export async function playStep(
   p: Fixture,
   next: StoryStep,
@@ -88,20 +109,10 @@ export async function playStep(
   const settings = { ...fixture.settings, provisioningProtection: mode };
   switch (next.kind) {
     case 'refuse':
-      p.driver.faults.add({ method: next.method, at: next.at, times: 1, action: { kind: 'fail', code: next.code } });
-      return p;
     case 'slow':
-      p.driver.faults.add({ method: next.method, at: next.at, times: 1, action: { kind: 'delay', ms: next.ms } });
-      return p;
     case 'small':
-      p.driver.faults.add({
-        method: 'CreateVolume',
-        times: 1,
-        action: { kind: 'answer', set: { volume: { capacity_bytes: '80' } } },
-      });
-      return p;
     case 'api':
-      p.faults.push({ when: ({ verb }) => verb === next.verb, fault: next.fault });
+      playFault(p, next);
       return p;
     case 'wait':
       await p.clock.advance(next.ms);

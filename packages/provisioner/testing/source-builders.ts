@@ -2,6 +2,7 @@
 /** Builders of sources, and of the claims that name them. */
 import type { PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import type { VolumeSnapshot, VolumeSnapshotContent } from '@csi-sidecars/volume';
+import type { SourceAnswer } from '../src/source/source-answer.ts';
 import { aClaim, type ClaimFacts, driverName } from './builders.ts';
 import { cloningProtection, snapshotSourceProtection } from '../src/names.ts';
 
@@ -96,4 +97,10 @@ function using(
     metadata: { ...claim.metadata, namespace, uid: facts.uid ?? `uid-${facts.name ?? 'data'}` },
     status: phase === '' ? {} : { phase },
   };
+}
+
+/** The row of an answer, and what it says. */
+export function showAnswer(answer: SourceAnswer): string {
+  const { row, kind } = answer;
+  return `${row} ${kind === 'refused' ? answer.message : kind === 'usable' ? `usable${answer.isProtected ? ', protected' : ''}` : `read ${answer.name}`}`;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Sources of data that exist in the driver and in the API server: the bound claim `origin`, and its snapshot `daily`. */
 import type { CsiChannel } from '@csi-sidecars/csi';
-import type { PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import { type PersistentVolumeClaim, persistentVolumes } from '@csi-sidecars/runtime';
 import { type VolumeSnapshot, volumeSnapshots } from '@csi-sidecars/volume';
 import type { TestCluster } from '@csi-sidecars/test-driver/testing';
 import { volumeFinalizer } from '../src/names.ts';
@@ -24,6 +24,13 @@ export interface SourceFacts {
   readonly namespace?: string;
   readonly snapshot?: SnapshotFacts;
   readonly origin?: ClaimFacts;
+}
+
+/** The driver answers the next CreateVolume with the volume of `origin`. */
+export function answerWithOrigin({ driver, server }: TestCluster): void {
+  const origin = server.objects.get(persistentVolumes, { name: 'pv-origin' });
+  const volume = { volume_id: origin?.spec?.csi?.volumeHandle ?? '', content_source: null };
+  driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'answer', set: { volume } } });
 }
 
 /** The calls that create them are not recorded. */

@@ -7,7 +7,14 @@ import { faultOn } from '@csi-sidecars/test-driver/testing';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aGrant, type ClaimFacts, someSettings } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
-import { copying, finalizersOf, fromClaim, prepareSources, type SourceFacts } from '../../testing/sources.ts';
+import {
+  answerWithOrigin,
+  copying,
+  finalizersOf,
+  fromClaim,
+  prepareSources,
+  type SourceFacts,
+} from '../../testing/sources.ts';
 import { cloningProtection } from '../names.ts';
 
 const prefix = 'Warning ProvisioningFailed team/data: ';
@@ -51,13 +58,7 @@ describe('a clone', () => {
   });
 
   it('[O6] given a driver that answers with the volume of the source, then neither a record of it nor its deletion is written', async () => {
-    const p = await clone({
-      prepare: ({ driver, server }) => {
-        const origin = server.objects.get(persistentVolumes, { name: 'pv-origin' });
-        const volume = { volume_id: origin?.spec?.csi?.volumeHandle ?? '', content_source: null };
-        driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'answer', set: { volume } } });
-      },
-    });
+    const p = await clone({ prepare: answerWithOrigin });
     expect([p.calls(), p.volume()]).toEqual([['CreateVolume pvc-uid-data OK'], undefined]);
     expect(warnings(p)).toEqual([
       expect.stringContaining(`${prefix}CreateVolume response has the volume_id of the source`),

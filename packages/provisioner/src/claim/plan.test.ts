@@ -45,6 +45,14 @@ function refusal(given: Given): string {
   const found = answer(given);
   return found.kind === 'planned' ? 'planned' : found.message;
 }
+/** With a node in each of two zones. */
+const nodes = new Map([aNode('n1', 'a'), aNode('n2', 'b')].map((pair) => [pair[0].metadata?.name, pair]));
+const cluster: ClusterTopology = {
+  csiNode: (name) => nodes.get(name)?.[1],
+  csiNodes: () => [...nodes.values()].map(([, csiNode]) => csiNode),
+  node: (name) => nodes.get(name)?.[0],
+};
+
 const modesOf = (given: Given): unknown =>
   planOf(given).request.volume_capabilities?.map(({ access_mode }) => access_mode?.mode);
 const withModes = (...accessModes: string[]): Given => ({ claim: { spec: { accessModes } } });
@@ -241,12 +249,6 @@ describe('topology', () => {
   });
 
   describe('with nodes in two zones', () => {
-    const nodes = new Map([aNode('n1', 'a'), aNode('n2', 'b')].map((pair) => [pair[0].metadata?.name, pair]));
-    const cluster: ClusterTopology = {
-      csiNode: (name) => nodes.get(name)?.[1],
-      csiNodes: () => [...nodes.values()].map(([, csiNode]) => csiNode),
-      node: (name) => nodes.get(name)?.[0],
-    };
     const requisiteOf = (given: Given): unknown => planOf(given).request.accessibility_requirements?.requisite;
 
     it('given allowed topologies of the class, when planned, then only those are requested', () => {
@@ -271,12 +273,6 @@ describe('topology', () => {
 });
 
 describe('the instance of a node', () => {
-  const nodes = new Map([aNode('n1', 'a'), aNode('n2', 'b')].map((pair) => [pair[0].metadata?.name, pair]));
-  const cluster: ClusterTopology = {
-    csiNode: (name) => nodes.get(name)?.[1],
-    csiNodes: () => [...nodes.values()].map(([, csiNode]) => csiNode),
-    node: (name) => nodes.get(name)?.[0],
-  };
   const node = aNodeDeployment('n1');
 
   it('given a claim whose node has changed, when planned, then the request is for the node of the instance', () => {

@@ -3,7 +3,7 @@
 import type { CreateVolumeRequestInput } from '@csi-sidecars/csi';
 import { type PersistentVolumeClaim, type StorageClass, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aNode, aVolume, type ClaimFacts, driverName } from '../../testing/builders.ts';
+import { aClaim, aClass, aNode, aSecret, aVolume, type ClaimFacts, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
 import { annotations } from '../names.ts';
 import { clusterRules } from '../rbac.ts';
@@ -273,12 +273,7 @@ describe('the request', () => {
       'csi.storage.k8s.io/node-publish-secret-namespace': 'ns',
     },
   });
-  const secret = {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name: 's', namespace: 'ns' },
-    data: { key: Buffer.from('vàlue').toString('base64') },
-  };
+  const secret = aSecret('vàlue');
 
   it('[provisioner#106,107] given the provisioner secret is missing, when synced, then retried until it exists; the node secret need not exist', async () => {
     const p = await aProvisioner({ seed: [secretive, aClaim()] });

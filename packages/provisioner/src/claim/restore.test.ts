@@ -2,13 +2,13 @@
 /** A claim that is restored from a snapshot, from the claim to the PersistentVolume. */
 import type { CreateVolumeRequestInput } from '@csi-sidecars/csi';
 import type { Fault } from '@csi-sidecars/runtime/testing';
-import { persistentVolumes } from '@csi-sidecars/runtime';
 import { faultOn } from '@csi-sidecars/test-driver/testing';
 import { volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aGrant, aSnapshot, someSettings } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
 import {
+  answerWithOrigin,
   copying,
   finalizersOf,
   fromSnapshot,
@@ -306,13 +306,7 @@ describe('an answer without content_source', () => {
   });
 
   it('[C30] given the volume is that of another claim, then it is not deleted, and the event names its PersistentVolume', async () => {
-    const p = await restore({
-      prepare: ({ driver, server }) => {
-        const origin = server.objects.get(persistentVolumes, { name: 'pv-origin' });
-        const volume = { volume_id: origin?.spec?.csi?.volumeHandle ?? '', content_source: null };
-        driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'answer', set: { volume } } });
-      },
-    });
+    const p = await restore({ prepare: answerWithOrigin });
     expect(p.calls()).toEqual(['CreateVolume pvc-uid-data OK']);
     expect(warnings(p)).toEqual([expect.stringContaining('because PersistentVolume pv-origin has it')]);
     await p.clock.advance(3_000);

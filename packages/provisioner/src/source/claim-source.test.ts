@@ -3,6 +3,7 @@
 import type { PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
 import { aBoundVolume, aClaim, aClass, type ClaimFacts, anOrigin, driverName } from '../../testing/builders.ts';
+import { showAnswer } from '../../testing/source-builders.ts';
 import { cloningProtection } from '../names.ts';
 import { type CloneFacts, decideClone } from './claim-source.ts';
 import type { SourceAnswer } from './source-answer.ts';
@@ -24,10 +25,6 @@ function judge({ origin = anOrigin(), volume = aBoundVolume(), claim = {}, facts
     volume: { kind: 'found', object: volume },
     ...facts,
   });
-}
-function show(answer: SourceAnswer): string {
-  const { row, kind } = answer;
-  return `${row} ${kind === 'refused' ? answer.message : kind === 'usable' ? `usable${answer.isProtected ? ', protected' : ''}` : `read ${answer.name}`}`;
 }
 
 const failed = (message: string) => ({ kind: 'failed', message }) as const;
@@ -209,7 +206,7 @@ const rows: readonly [string, string, Given, string][] = [
 it.each(rows.map(([ids, what, given, then]) => ({ ids, what, given, then })))(
   '$ids given a source claim that $what, when judged, then the row of the table',
   ({ given, then }) => {
-    expect(show(judge(given))).toBe(then);
+    expect(showAnswer(judge(given))).toBe(then);
   },
 );
 

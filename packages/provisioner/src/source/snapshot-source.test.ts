@@ -3,6 +3,7 @@
 import type { VolumeSnapshot, VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { expect, it } from 'vitest';
 import { aClaim, aClass, aContent, type ClaimFacts, aSnapshot, driverName } from '../../testing/builders.ts';
+import { showAnswer } from '../../testing/source-builders.ts';
 import { snapshotSourceProtection } from '../names.ts';
 import { decideSnapshot, type SnapshotFacts } from './snapshot-source.ts';
 import type { SourceAnswer } from './source-answer.ts';
@@ -25,10 +26,6 @@ function judge({ snapshot = aSnapshot(), content = aContent(), claim = {}, facts
     preventsModeConversion: true,
     ...facts,
   });
-}
-function show(answer: SourceAnswer): string {
-  const { row, kind } = answer;
-  return `${row} ${kind === 'refused' ? answer.message : kind === 'usable' ? `usable${answer.isProtected ? ', protected' : ''}` : `read ${answer.name}`}`;
 }
 
 const failed = (message: string) => ({ kind: 'failed', message }) as const;
@@ -218,14 +215,14 @@ const rows: readonly [string, string, Given, string][] = [
 it.each(rows.map(([ids, what, given, then]) => ({ ids, what, given, then })))(
   '$ids given a snapshot that $what, when judged, then the row of the table',
   ({ given, then }) => {
-    expect(show(judge(given))).toBe(then);
+    expect(showAnswer(judge(given))).toBe(then);
   },
 );
 
 it('[provisioner-sources#125] given a claim without volume mode, then the mode of the snapshot does not matter', () => {
   const { volumeMode: _none, ...spec } = aClaim().spec ?? {};
   const facts = { claim: { ...aClaim(), spec } };
-  expect(show(judge({ facts, content: aContent({ spec: { sourceVolumeMode: 'Block' } }) }))).toBe('R11 usable');
+  expect(showAnswer(judge({ facts, content: aContent({ spec: { sourceVolumeMode: 'Block' } }) }))).toBe('R11 usable');
 });
 
 it('[provisioner-sources#114] given a usable snapshot, then the request names its handle', () => {

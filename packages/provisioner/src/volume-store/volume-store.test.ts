@@ -3,7 +3,7 @@
 import { persistentVolumes } from '@csi-sidecars/runtime';
 import { faultOn } from '@csi-sidecars/test-driver/testing';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aVolume, driverName } from '../../testing/builders.ts';
+import { aClaim, aClass, aSecret, aVolume, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
 import { provisioningFinalizer } from '../names.ts';
 
@@ -75,12 +75,7 @@ describe('a volume that is too small', () => {
       'csi.storage.k8s.io/provisioner-secret-namespace': 'ns',
     },
   });
-  const secret = {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name: 's', namespace: 'ns' },
-    data: { key: 'dmFsdWU=' },
-  };
+  const secret = aSecret();
 
   it('[provisioner#63,65] given fewer bytes than requested, when answered, then it is deleted with the secret, and the claim is settled', async () => {
     const p = await claimed((fixture) => answer(fixture, small), { seed: [secretive, secret] });

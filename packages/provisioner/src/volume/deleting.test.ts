@@ -2,7 +2,7 @@
 /** The volume loop against an API server and a driver: finalizers, deletion, secrets, attachments. */
 import { type KubeObject, type PersistentVolume, persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClass, aVolume, driverName, type VolumeFacts } from '../../testing/builders.ts';
+import { aClass, aSecret, aVolume, driverName, type VolumeFacts } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
 import { annotations, volumeFinalizer } from '../names.ts';
 
@@ -230,12 +230,7 @@ describe('what cannot be deleted', () => {
 });
 
 describe('deletion secrets', () => {
-  const secret = {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name: 's', namespace: 'ns' },
-    data: { key: 'dmFsdWU=' },
-  };
+  const secret = aSecret();
   const annotated = { ...ours, [annotations.deletionSecretName]: 's', [annotations.deletionSecretNamespace]: 'ns' };
   const configured = (secretName: string): KubeObject =>
     aClass({
