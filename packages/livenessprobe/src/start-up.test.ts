@@ -8,6 +8,18 @@ import { answers, ask, namedDriver, startLivenessprobe } from '../testing/livene
 
 const getPluginInfo = '/csi.v1.Identity/GetPluginInfo';
 
+/** The call for the name of the driver has arrived there, and is not answered. */
+async function startAtSilentDriver() {
+  const asked = Promise.withResolvers<void>();
+  const silent = () => {
+    asked.resolve();
+    return hang();
+  };
+  const program = await startLivenessprobe({ driver: namedDriver({ [getPluginInfo]: silent }) });
+  await asked.promise;
+  return program;
+}
+
 describe('ports', () => {
   it('[livenessprobe#1] given only a port, then health on 0.0.0.0 once the driver has answered, and no metrics', async () => {
     const name = Promise.withResolvers<{ name: string }>();
@@ -73,14 +85,18 @@ describe('ports', () => {
     expect(second.host.logged()).toContain('"Failed to start http server" err="cannot listen on 127.0.0.1:');
   });
 
-  it('[livenessprobe#22] given a metrics port in use, then exit 1', async () => {
+  it('[livenessprobe#22] given a metrics port in use, then the line about that port is before the failure, and the exit code is 1', async () => {
     await using first = await startLivenessprobe();
     await first.serving();
     await using second = await startLivenessprobe({
       endpoint: (port) => [`--health-port=${port}`, `--metrics-address=127.0.0.1:${first.port}`],
     });
     expect(await second.code).toBe(1);
-    expect(second.host.logged()).toContain('Failed to start prometheus metrics endpoint on specified address and path');
+    const messages = [...second.host.logged().matchAll(/\] "([^"]*)"/g)].map(([, message]) => message);
+    expect(messages.slice(-2)).toEqual([
+      'Separate metrics ServeMux listening',
+      'Failed to start prometheus metrics endpoint on specified address and path',
+    ]);
   });
 });
 
@@ -147,16 +163,7 @@ describe('the wait for the driver', () => {
   });
 
   it('[livenessprobe#19] given a driver that accepts and never answers, then no port is opened', async () => {
-    const asked = Promise.withResolvers<void>();
-    await using program = await startLivenessprobe({
-      driver: namedDriver({
-        [getPluginInfo]: () => {
-          asked.resolve();
-          return hang();
-        },
-      }),
-    });
-    await asked.promise;
+    await using program = await startAtSilentDriver();
     await program.host.clock.advance(24 * 60 * 60_000);
     expect(await answers(program.port)).toBe(false);
     expect(program.host.logged()).not.toContain('Failed');
@@ -164,16 +171,7 @@ describe('the wait for the driver', () => {
   });
 
   it('[livenessprobe#20] given a driver that dies during the call for its name, then exit 1 with Unavailable', async () => {
-    const asked = Promise.withResolvers<void>();
-    await using program = await startLivenessprobe({
-      driver: namedDriver({
-        [getPluginInfo]: () => {
-          asked.resolve();
-          return hang();
-        },
-      }),
-    });
-    await asked.promise;
+    await using program = await startAtSilentDriver();
     program.driver.stop();
     expect(await program.code).toBe(1);
     expect(program.host.logged()).toContain('code = Unavailable');

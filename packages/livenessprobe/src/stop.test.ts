@@ -60,17 +60,3 @@ it('given a signal while it serves, then the exit code is 0', async () => {
   expect(await program.code).toBe(0);
   expect(program.host.logged()).toContain('"Sending probe request to CSI driver" driver="a.example.com"');
 });
-
-it('[livenessprobe#22] given a metrics port in use, then the line about that port is before the failure', async () => {
-  await using first = await startLivenessprobe();
-  await first.serving();
-  await using second = await startLivenessprobe({
-    endpoint: (port) => [`--health-port=${port}`, `--metrics-address=127.0.0.1:${first.port}`],
-  });
-  expect(await second.code).toBe(1);
-  const messages = [...second.host.logged().matchAll(/\] "([^"]*)"/g)].map(([, message]) => message);
-  expect(messages.slice(-2)).toEqual([
-    'Separate metrics ServeMux listening',
-    'Failed to start prometheus metrics endpoint on specified address and path',
-  ]);
-});
