@@ -5,6 +5,7 @@
  * is an error, a field that those projects do not know would not be found.
  */
 import { kubectl } from './commands.ts';
+import { untilEstablished } from './releases.ts';
 import { othersSchemas } from '../tools/schemas/others.ts';
 
 export async function installOthersKinds(): Promise<void> {
@@ -26,10 +27,5 @@ export async function installOthersKinds(): Promise<void> {
     };
     await kubectl(['apply', '--filename=-'], { input: JSON.stringify(definition) });
   }
-  await kubectl([
-    'wait',
-    '--for=condition=Established',
-    '--timeout=30s',
-    ...names.map((name) => `customresourcedefinition/${name}`),
-  ]);
+  await untilEstablished(names);
 }

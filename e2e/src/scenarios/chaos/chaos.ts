@@ -5,12 +5,7 @@ import { createClass } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import { killsOf, planKills } from './kills.ts';
 import { createDisruption, share } from './disruption.ts';
-import {
-  assertOneVolumeEach,
-  createClaimsInsistently,
-  deleteClaimsInsistently,
-  untilNothingIsLeft,
-} from './volumes.ts';
+import { assertOneVolumeEach, createClaimsInsistently, deleteClaimsDuring } from './volumes.ts';
 
 const claims = { full: 200, tenth: 50 } as const;
 /** The share of the kills that happen during creation; the others happen while the claims are deleted. */
@@ -51,13 +46,7 @@ export const chaos: readonly Scenario[] = [
       );
       await disruption.calm();
       await assertOneVolumeEach(ctx, names.length);
-      await disruption.disturb(
-        plan.slice(later),
-        (part) => deleteClaimsInsistently(ctx, share(names, part)),
-        names.length,
-      );
-      await disruption.calm();
-      await untilNothingIsLeft(ctx);
+      await deleteClaimsDuring(ctx, { disruption, kills: plan.slice(later), names });
 
       ctx.note(
         await disruption.assertHits(

@@ -22,14 +22,7 @@ import {
 } from '../snapshots/steps.ts';
 import { createDisruption, share } from './disruption.ts';
 import { planKills } from './kills.ts';
-import {
-  assertOneVolumeEach,
-  claimsOf,
-  deleteClaimsInsistently,
-  insist,
-  unlessThere,
-  untilNothingIsLeft,
-} from './volumes.ts';
+import { assertOneVolumeEach, claimsOf, deleteClaimsDuring, insist, unlessThere } from './volumes.ts';
 
 const ofEach = 200;
 /** The share of the kills that happen during creation; the others happen while the claims are deleted. */
@@ -100,13 +93,7 @@ export const sourceChaos: readonly Scenario[] = [
       await assertOneVolumeEach(ctx, names.length + 1);
       await assertFree(ctx);
       await releaseSources(ctx);
-      await disruption.disturb(
-        plan.slice(later),
-        (part) => deleteClaimsInsistently(ctx, share(names, part)),
-        names.length,
-      );
-      await disruption.calm();
-      await untilNothingIsLeft(ctx);
+      await deleteClaimsDuring(ctx, { disruption, kills: plan.slice(later), names });
 
       const least = { driver: ctx.many(3), 'csi-provisioner': ctx.many(4) };
       ctx.note(`seed ${ctx.testRun.seed}: ${await disruption.assertHits(least)}`);

@@ -11,6 +11,8 @@ import {
 import { createCalls } from '../../driver/calls.ts';
 import type { ScenarioContext } from '../context.ts';
 import { createClaim } from '../provisioner/steps.ts';
+import { type Disruption, share } from './disruption.ts';
+import type { PlannedKill } from './kills.ts';
 import { assertRepeatable } from './repeatable.ts';
 
 const convergeMs = 120_000;
@@ -26,6 +28,19 @@ export async function createClaimsInsistently(
 
 export async function deleteClaimsInsistently(ctx: ScenarioContext, names: readonly string[]): Promise<void> {
   await insist(ctx, names, (name) => ctx.remove(persistentVolumeClaims, name));
+}
+
+/** Deletes all claims during the planned kills, and waits until nothing is left of them. */
+export async function deleteClaimsDuring(ctx: ScenarioContext, { disruption, kills, names }: Deletion): Promise<void> {
+  await disruption.disturb(kills, (part) => deleteClaimsInsistently(ctx, share(names, part)), names.length);
+  await disruption.calm();
+  await untilNothingIsLeft(ctx);
+}
+
+interface Deletion {
+  readonly disruption: Disruption;
+  readonly kills: readonly PlannedKill[];
+  readonly names: readonly string[];
 }
 
 export async function claimsOf({ api, namespace }: ScenarioContext): Promise<readonly PersistentVolumeClaim[]> {

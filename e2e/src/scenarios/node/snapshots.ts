@@ -18,16 +18,7 @@ import {
   untilNoSnapshots,
   untilReady,
 } from '../snapshots/steps.ts';
-import {
-  countsLines,
-  makesProgress,
-  reads,
-  startUser,
-  stillWrites,
-  untilSaid,
-  writes,
-  writesAllTheTime,
-} from './user-steps.ts';
+import { countsLines, makesProgress, reads, startUser, stillWrites, startWriter, untilSaid } from './user-steps.ts';
 
 const file = '/data/file';
 /** The driver freezes it while it takes a snapshot. */
@@ -45,13 +36,7 @@ export const nodeSnapshots: readonly Scenario[] = [
       const className = await deployForSnapshots(ctx);
       const volumeSnapshotClassName = await createSnapshotClass(ctx);
       await createClaim(ctx, className);
-      await startUser(ctx, {
-        name: 'writer',
-        volume: claimed('claim'),
-        script: [...writes(file), ...writesAllTheTime],
-      });
-      const written = await untilSaid(ctx, 'writer', 'sum');
-      await untilSaid(ctx, 'writer', 'line');
+      const written = await startWriter(ctx, file);
       await makesProgress(ctx, 'writer');
       const least = Number(await untilSaid(ctx, 'writer', 'line'));
       await createSnapshot(ctx, { volumeSnapshotClassName });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { nodeOf } from '../../deployment/deploy.ts';
 import { getPod, startPod } from '../pod-life.ts';
 import { outputOf } from '../../deployment/pod-output.ts';
-import { aUserPod, container, type UserPod } from '../../workload/user-pods.ts';
+import { aUserPod, claimed, container, type UserPod } from '../../workload/user-pods.ts';
 import type { ScenarioContext } from '../context.ts';
 
 export const mebibytes = 16;
@@ -31,6 +31,15 @@ export function countsLines(folder: string): readonly string[] {
 
 export async function startUser(ctx: ScenarioContext, pod: UserPod): Promise<void> {
   await startPod(ctx, aUserPod(pod));
+}
+
+/** Starts the pod `writer`, which writes a file to the volume of the claim `claim`, and then lines. Returns the checksum of the file. */
+export async function startWriter(ctx: ScenarioContext, file: string): Promise<string> {
+  const script = [...writes(file), ...writesAllTheTime];
+  await startUser(ctx, { name: 'writer', volume: claimed('claim'), script });
+  const written = await untilSaid(ctx, 'writer', 'sum');
+  await untilSaid(ctx, 'writer', 'line');
+  return written;
 }
 
 /** The rest of the last line with this word; fails if the pod fails. */

@@ -11,7 +11,7 @@ import { isRegistered, prepareDeployment, untilRegistered } from '../../deployme
 import { mergeValues, snapshotControllerValues, type Values } from '../../deployment/values.ts';
 import { claimed } from '../../workload/user-pods.ts';
 import type { ScenarioContext } from '../context.ts';
-import { reads, startUser, stillWrites, untilSaid, writes, writesAllTheTime } from '../node/user-steps.ts';
+import { reads, startUser, startWriter, stillWrites, untilSaid, writes } from '../node/user-steps.ts';
 import { endPod, isReady } from '../pod-life.ts';
 import { createClaim, createClass } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
@@ -40,13 +40,7 @@ export const releases: readonly Scenario[] = [
       await cluster.install();
       const className = await createClass(ctx);
       await createClaim(ctx, className);
-      await startUser(ctx, {
-        name: 'writer',
-        volume: claimed('claim'),
-        script: [...writes(file), ...writesAllTheTime],
-      });
-      const written = await untilSaid(ctx, 'writer', 'sum');
-      await untilSaid(ctx, 'writer', 'line');
+      const written = await startWriter(ctx, file);
       await createSnapshot(ctx, { volumeSnapshotClassName: await createSnapshotClass(ctx) });
       await untilReady(ctx);
       await cluster.test();

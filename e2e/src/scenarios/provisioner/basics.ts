@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /** P-01, P-03, P-04, P-26, P-27: the life of a volume when nothing goes wrong. */
 import assert from 'node:assert/strict';
-import { persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
+import { type PersistentVolume, persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
 import { createCalls, deletedIds } from '../../driver/calls.ts';
 import { anAttachment, aVolume } from '../objects.ts';
+import type { ScenarioContext } from '../context.ts';
 import type { Scenario } from '../scenario.ts';
 import { createClaim, createClass, deleteClaim, findVolume, untilBound, untilEvent, untilVolumeGone } from './steps.ts';
 
 const gib = 1024n ** 3n;
 const provisionedBy = 'pv.kubernetes.io/provisioned-by';
 const finalizer = 'external-provisioner.volume.kubernetes.io/finalizer';
+
+async function untilDeletedOnce(ctx: ScenarioContext, { metadata, spec }: PersistentVolume): Promise<void> {
+  await untilVolumeGone(ctx, metadata?.name ?? '');
+  await ctx.onDriver(async () => assert.deepEqual(await deletedIds(ctx.driver), [spec?.csi?.volumeHandle]));
+}
 
 export const basics: readonly Scenario[] = [
   {
@@ -66,12 +72,9 @@ export const basics: readonly Scenario[] = [
       const { volume } = await untilBound(ctx);
 
       await deleteClaim(ctx);
-      await untilVolumeGone(ctx, volume.metadata?.name ?? '');
+      await untilDeletedOnce(ctx, volume);
 
-      await ctx.onDriver(async () => {
-        assert.deepEqual(await deletedIds(driver), [volume.spec?.csi?.volumeHandle]);
-        assert.deepEqual(await driver.control.volumes(), []);
-      });
+      await ctx.onDriver(async () => assert.deepEqual(await driver.control.volumes(), []));
     },
   },
   {
@@ -100,11 +103,7 @@ export const basics: readonly Scenario[] = [
 
       const body = { spec: { persistentVolumeReclaimPolicy: 'Delete' } };
       await ctx.api.patch({ resource: persistentVolumes, ref: { name } }, { type: 'merge', body });
-      await untilVolumeGone(ctx, name);
-
-      await ctx.onDriver(async () => {
-        assert.deepEqual(await deletedIds(driver), [volume.spec?.csi?.volumeHandle]);
-      });
+      await untilDeletedOnce(ctx, volume);
     },
   },
   {
@@ -136,10 +135,7 @@ export const basics: readonly Scenario[] = [
       });
 
       await ctx.api.delete(volumeAttachments, { name: attachment });
-      await untilVolumeGone(ctx, name);
-      await ctx.onDriver(async () => {
-        assert.deepEqual(await deletedIds(driver), [volume.spec?.csi?.volumeHandle]);
-      });
+      await untilDeletedOnce(ctx, volume);
     },
   },
   {

@@ -53,6 +53,21 @@ async function checkAll(
   );
 }
 
+/** Creates the claim `claim`, and waits until the instance of the node works on it. Returns a function that reads the claim. */
+async function claimedBy(
+  ctx: ScenarioContext,
+  node: string,
+  className: string,
+): Promise<() => Promise<PersistentVolumeClaim>> {
+  await createClaim(ctx, className);
+  await selectNode(ctx, 'claim', node);
+  const read = () => ctx.api.get(persistentVolumeClaims, { namespace: ctx.namespace, name: 'claim' });
+  await ctx.eventually('the claim is protected', async () =>
+    (await read()).metadata?.finalizers?.some((name) => name.startsWith('provisioning-protection')),
+  );
+  return read;
+}
+
 const needs = ['driver-journal', 'driver-settings', 'host-names'] as const;
 
 const repeatsDeletions = 'DeleteVolume is called more than once for some volumes';
@@ -110,12 +125,7 @@ export const nodeDeployment: readonly Scenario[] = [
       const className = await createClass(ctx, { reclaimPolicy: 'Delete', volumeBindingMode: 'WaitForFirstConsumer' });
       const slow = { method: 'CreateVolume', at: 'during', times: 1, action: { kind: 'delay', ms: 15_000 } } as const;
       await ctx.driver.control.addFault(slow);
-      await createClaim(ctx, className);
-      await selectNode(ctx, 'claim', node);
-      const read = () => ctx.api.get(persistentVolumeClaims, { namespace: ctx.namespace, name: 'claim' });
-      await ctx.eventually('the claim is protected', async () =>
-        (await read()).metadata?.finalizers?.some((name) => name.startsWith('provisioning-protection')),
-      );
+      const read = await claimedBy(ctx, node, className);
       await programs.get(node)?.destroy();
       await deleteClaim(ctx);
       await ctx.consistently({
@@ -139,12 +149,7 @@ export const nodeDeployment: readonly Scenario[] = [
       const className = await createClass(ctx, { reclaimPolicy: 'Delete', volumeBindingMode: 'WaitForFirstConsumer' });
       const lost = { method: 'CreateVolume', at: 'after', action: { kind: 'fail', code: 'DeadlineExceeded' } } as const;
       const fault = await ctx.driver.control.addFault(lost);
-      await createClaim(ctx, className);
-      await selectNode(ctx, 'claim', node);
-      const read = () => ctx.api.get(persistentVolumeClaims, { namespace: ctx.namespace, name: 'claim' });
-      await ctx.eventually('the claim is protected', async () =>
-        (await read()).metadata?.finalizers?.some((name) => name.startsWith('provisioning-protection')),
-      );
+      const read = await claimedBy(ctx, node, className);
       await programs.get(node)?.destroy();
       await ctx.driver.control.removeFault(fault);
       const { metadata, ...others } = await ctx.api.get(nodes, { name: node });
