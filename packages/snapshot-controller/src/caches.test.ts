@@ -27,7 +27,7 @@ import {
   aStaticSnapshot,
   aVolume,
 } from '../testing/builders.ts';
-import { aController, type Fixture, forbidden } from '../testing/controller-fixture.ts';
+import { aController, comeLate, type Fixture, forbidden } from '../testing/controller-fixture.ts';
 import { aControllerOf } from '../testing/decided.ts';
 
 const ref = { namespace: 'team', name: 'snap' };
@@ -192,12 +192,7 @@ it.each([
   async ({ watch, object, resource }) => {
     const it = await aController({
       seed: [aClaim({ metadata: { labels: { app: 'db' } } }), aVolume(), aClass(), aGroupClass(), object],
-      faults: [
-        {
-          when: (request) => request.verb === 'watch' && request.resource === watch,
-          fault: { kind: 'lag', ms: 60_000 },
-        },
-      ],
+      faults: [comeLate(watch)],
     });
     it.server.objects.remove(resource, { namespace: 'team', name: object.metadata?.name ?? '' });
     await it.clock.advance(200_000);
@@ -236,12 +231,7 @@ it.each([
   async ({ watch, remove, seed, later, latest, uidIn }) => {
     const it = await aController({
       seed: [aGroupClass(), ...seed],
-      faults: [
-        {
-          when: (request) => request.verb === 'watch' && request.resource === watch,
-          fault: { kind: 'lag', ms: 60_000 },
-        },
-      ],
+      faults: [comeLate(watch)],
     });
     remove(it);
     it.server.seed(later);

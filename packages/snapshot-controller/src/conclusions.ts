@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How the runs of all loops end. */
+/** How the runs of all loops end, and the events that they record. */
 import {
   type Conclusion as AnyConclusion,
   type EventRecorder,
@@ -15,6 +15,9 @@ export interface Conclusion extends AnyConclusion {
 export function conclude(row: string, outcome: Outcome, ...events: readonly RecordedEvent[]): Conclusion {
   return { row, kind: 'conclude', outcome, events };
 }
+
+export const warning = (reason: string, message: string): RecordedEvent => ({ type: 'Warning', reason, message });
+export const normal = (reason: string, message: string): RecordedEvent => ({ type: 'Normal', reason, message });
 
 /** The events of a run that has ended, about the object that it was about. */
 export function recordEvents(recorder: EventRecorder, object: KubeObject | undefined, { events }: Conclusion): void {

@@ -40,6 +40,9 @@ export interface Problem {
   readonly readiness: 'notReady' | 'kept';
 }
 
+export const notReady = (reason: string, message: string): Problem => ({ reason, message, readiness: 'notReady' });
+export const kept = (reason: string, message: string): Problem => ({ reason, message, readiness: 'kept' });
+
 /** The status says it already: neither a write nor an event. */
 export function isReported({ status }: { readonly status?: AnyStatus }, { message }: Problem): boolean {
   return status?.error?.message === message;

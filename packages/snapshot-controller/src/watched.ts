@@ -107,15 +107,17 @@ function watchedSnapshots(resyncMs: number): InformerOptions<VolumeSnapshot> {
   };
 }
 
+function groupHandleOf({ spec, status }: VolumeSnapshotContent | VolumeGroupSnapshotContent): readonly string[] {
+  const handle = status?.volumeGroupSnapshotHandle ?? '';
+  return handle === '' ? [] : [handleKey(spec?.driver, handle)];
+}
+
 function watchedContents(resyncMs: number): InformerOptions<VolumeSnapshotContent> {
   return {
     resource: volumeSnapshotContents,
     resyncMs,
     indexers: {
-      group: ({ spec, status }) => {
-        const handle = status?.volumeGroupSnapshotHandle ?? '';
-        return handle === '' ? [] : [handleKey(spec?.driver, handle)];
-      },
+      group: groupHandleOf,
     },
   };
 }
@@ -139,10 +141,7 @@ function watchedGroupContents(resyncMs: number): InformerOptions<VolumeGroupSnap
     resource: volumeGroupSnapshotContents,
     resyncMs,
     indexers: {
-      handle: ({ spec, status }) => {
-        const handle = status?.volumeGroupSnapshotHandle ?? '';
-        return handle === '' ? [] : [handleKey(spec?.driver, handle)];
-      },
+      handle: groupHandleOf,
     },
   };
 }

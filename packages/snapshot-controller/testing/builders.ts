@@ -128,13 +128,17 @@ export function aStaticContent(options: Overrides<VolumeSnapshotContent> = {}): 
   };
 }
 
+const fieldsOfClass = (name: string): Omit<VolumeSnapshotClass, 'apiVersion' | 'kind'> => ({
+  metadata: { name, uid: `uid-of-${name}` },
+  driver: driverName,
+  deletionPolicy: 'Delete',
+});
+
 export function aClass(name = 'gold', more: Partial<VolumeSnapshotClass> = {}): VolumeSnapshotClass {
   return {
     apiVersion: 'snapshot.storage.k8s.io/v1',
     kind: 'VolumeSnapshotClass',
-    metadata: { name, uid: `uid-of-${name}` },
-    driver: driverName,
-    deletionPolicy: 'Delete',
+    ...fieldsOfClass(name),
     ...more,
   };
 }
@@ -191,6 +195,11 @@ export function aVolume(
     status: { phase: 'Bound' },
   };
 }
+
+/** A change of some fields in the spec of a PersistentVolume. */
+export const withSpec =
+  (spec: Spec<PersistentVolume>) =>
+  (volume: PersistentVolume): PersistentVolume => ({ ...volume, spec: { ...volume.spec, ...spec } });
 
 export function aNode(name: string, labels: Readonly<Record<string, string>> = {}): Node {
   return { apiVersion: 'v1', kind: 'Node', metadata: { name, uid: `uid-of-${name}`, labels } };
@@ -267,9 +276,7 @@ export function aGroupClass(
   return {
     apiVersion: 'groupsnapshot.storage.k8s.io/v1',
     kind: 'VolumeGroupSnapshotClass',
-    metadata: { name, uid: `uid-of-${name}` },
-    driver: driverName,
-    deletionPolicy: 'Delete',
+    ...fieldsOfClass(name),
     ...more,
   };
 }

@@ -82,11 +82,25 @@ export interface Fixture extends StartedController {
   reads(): readonly string[];
 }
 
-/** What happens to claims is seen a minute later. */
-export const claimsComeLate: FaultRule = {
-  when: ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims',
+/** What happens to the objects of a resource is seen a minute later. */
+export const comeLate = (watched: string): FaultRule => ({
+  when: ({ verb, resource }) => verb === 'watch' && resource === watched,
   fault: { kind: 'lag', ms: 60_000 },
-};
+});
+export const claimsComeLate: FaultRule = comeLate('persistentvolumeclaims');
+
+/** Every creation in a collection is refused, in turn with one text and another, and counted. */
+export function refuseInTurn(collection: string): { readonly faults: FaultRule[]; readonly count: () => number } {
+  let refusals = 0;
+  const when: FaultRule['when'] = ({ verb, resource }) => verb === 'create' && resource === collection;
+  return {
+    faults: [
+      { when: (request) => when(request) && (refusals += 1) % 2 === 0, fault: forbidden, times: Infinity },
+      { when, fault: { kind: 'status', point: 'before', code: 422 }, times: Infinity },
+    ],
+    count: () => refusals,
+  };
+}
 
 const snapshotUid = 'uid-of-snap';
 const groupUid = 'uid-of-group';

@@ -15,6 +15,9 @@ import { aControllerOf } from '../../testing/decided.ts';
 import { groupKind, singleKind } from './kinds.ts';
 
 const name = 'snapcontent-uid-of-snap';
+const goingSnapshot = aSnapshot({
+  metadata: { finalizers: [finalizers.asSource], deletionTimestamp: '2026-01-01T00:00:00Z' },
+});
 const bare = aContent({ metadata: { finalizers: [] } });
 const text = 'Exactly one of VolumeHandle and SnapshotHandle should be specified';
 
@@ -111,12 +114,7 @@ it.each([
 
 it('[snapshot-controller#117] given the UID of an older snapshot of that name, then the content is left alone', async () => {
   const content = aContent({ of: aSnapshot({ uid: 'older' }) });
-  const it = await aController({
-    with: [
-      aSnapshot({ metadata: { finalizers: [finalizers.asSource], deletionTimestamp: '2026-01-01T00:00:00Z' } }),
-      content,
-    ],
-  });
+  const it = await aController({ with: [goingSnapshot, content] });
   expect(it.content('snapcontent-older')).toMatchObject(content);
   expect(it.writes().filter((line) => line.includes('contents'))).toEqual([]);
   await it.stop();
@@ -140,12 +138,7 @@ it('[snapshot-controller#118, D7] given a snapshot that is being deleted, then i
 
 it('[snapshot-controller#119] given a snapshot that is being deleted and a content without UID, then the content is not touched', async () => {
   const content = aContent({ spec: { volumeSnapshotRef: { name: 'snap', namespace: 'team' } } });
-  const it = await aController({
-    with: [
-      aSnapshot({ metadata: { finalizers: [finalizers.asSource], deletionTimestamp: '2026-01-01T00:00:00Z' } }),
-      content,
-    ],
-  });
+  const it = await aController({ with: [goingSnapshot, content] });
   expect(it.writes().filter((line) => line.includes('contents'))).toEqual([]);
   await it.stop();
 });

@@ -33,7 +33,9 @@ import {
   type Fixture,
   type FixtureOptions,
   forbidden,
+  refuseInTurn,
 } from '../../testing/controller-fixture.ts';
+import { owner } from '../../testing/snapshot-states.ts';
 import { planContent } from './plan-content.ts';
 
 const name = 'groupsnapcontent-uid-of-group';
@@ -158,18 +160,11 @@ describe('the content of a group', () => {
   });
 
   it('given a content that is refused with another text each time, then the backoff holds', async () => {
-    let refusals = 0;
-    const isCreation = ({ verb, resource }: { verb: string; resource: string }): boolean =>
-      verb === 'create' && resource === 'volumegroupsnapshotcontents';
-    const it = await given(aGroup(), {
-      faults: [
-        { when: (request) => isCreation(request) && (refusals += 1) % 2 === 0, fault: forbidden, times: Infinity },
-        { when: isCreation, fault: { kind: 'status', point: 'before', code: 422 }, times: Infinity },
-      ],
-    });
+    const { faults, count } = refuseInTurn('volumegroupsnapshotcontents');
+    const it = await given(aGroup(), { faults });
     await it.clock.advance(60_000);
     // At 0, 1, 3, 7, 15 and 31 s.
-    expect(refusals).toBe(6);
+    expect(count()).toBe(6);
     await it.stop();
   });
 
@@ -463,14 +458,7 @@ describe('members', () => {
     expect(snapshotNamed(it, first.snapshot)).toMatchObject({
       metadata: {
         finalizers: [finalizers.inGroup, finalizers.asSource],
-        ownerReferences: [
-          {
-            apiVersion: 'groupsnapshot.storage.k8s.io/v1',
-            kind: 'VolumeGroupSnapshot',
-            name: 'group',
-            uid: 'uid-of-group',
-          },
-        ],
+        ownerReferences: [owner],
       },
       spec: { source: { persistentVolumeClaimName: 'data' } },
       status: {

@@ -16,6 +16,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { aClaim, aContent, aGroup, aGroupContent, aSnapshot } from '../../testing/builders.ts';
 import { aController, claimsComeLate, type Fixture, forbidden } from '../../testing/controller-fixture.ts';
+import { owner } from '../../testing/snapshot-states.ts';
 
 const name = 'groupsnapcontent-uid-of-group';
 const ref = { namespace: 'team', name: 'group' };
@@ -23,12 +24,6 @@ const bound = { boundVolumeGroupSnapshotContentName: name, readyToUse: true };
 const metadata = { finalizers: [finalizers.groupBound] };
 const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 const marked = { [snapshotAnnotations.groupBeingDeleted]: 'yes' };
-const owner = {
-  apiVersion: 'groupsnapshot.storage.k8s.io/v1',
-  kind: 'VolumeGroupSnapshot',
-  name: 'group',
-  uid: 'uid-of-group',
-};
 const cut = {
   volumeGroupSnapshotHandle: 'g1',
   readyToUse: true,

@@ -11,6 +11,7 @@ import {
   aProtectedClaim,
   aSnapshot,
   aVolume,
+  withSpec,
 } from '../../testing/builders.ts';
 import type { FixtureOptions } from '../../testing/controller-fixture.ts';
 import { aControllerOf, type ObservedFixture } from '../../testing/decided.ts';
@@ -165,15 +166,10 @@ describe('a PersistentVolume', () => {
     it.decided();
     await it.add(aVolume());
     expect(keysOf(it.decided())).toEqual(['team/group']);
-    await it.change(persistentVolumes, volumeRef, (volume) => ({
-      ...volume,
-      spec: { ...volume.spec, volumeMode: 'Block' },
-    }));
+    await it.change(persistentVolumes, volumeRef, withSpec({ volumeMode: 'Block' }));
     expect(it.decided()).toEqual([]);
-    await it.change(persistentVolumes, volumeRef, (volume) => ({
-      ...volume,
-      spec: { ...volume.spec, claimRef: { ...volume.spec?.claimRef, uid: 'another' } },
-    }));
+    const claimRef = { ...aVolume().spec?.claimRef, uid: 'another' };
+    await it.change(persistentVolumes, volumeRef, withSpec({ claimRef }));
     expect(keysOf(it.decided())).toEqual(['team/group']);
     await it.vanish(persistentVolumes, volumeRef);
     expect(it.decided()).toEqual([]);

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Texts that users see, as upstream's. */
 import type { RecordedEvent } from '@csi-sidecars/runtime';
-import type { Problem } from '../status.ts';
-
-const notReady = (reason: string, message: string): Problem => ({ reason, message, readiness: 'notReady' });
-const kept = (reason: string, message: string): Problem => ({ reason, message, readiness: 'kept' });
-const warning = (reason: string, message: string): RecordedEvent => ({ type: 'Warning', reason, message });
-const normal = (reason: string, message: string): RecordedEvent => ({ type: 'Normal', reason, message });
+import { normal, warning } from '../conclusions.ts';
+import { kept, notReady, type Problem } from '../status.ts';
 
 export const invalidSource: Problem = notReady(
   'GroupSnapshotValidationError',

@@ -22,6 +22,7 @@ import {
   aStaticSnapshot,
 } from '../../testing/builders.ts';
 import { aController, claimsComeLate, type Fixture, forbidden } from '../../testing/controller-fixture.ts';
+import { owner } from '../../testing/snapshot-states.ts';
 import { clusterRules } from '../rbac.ts';
 
 const name = 'snapcontent-uid-of-snap';
@@ -502,12 +503,6 @@ describe('restores', () => {
 });
 
 describe('groups', () => {
-  const owner = {
-    apiVersion: 'groupsnapshot.storage.k8s.io/v1',
-    kind: 'VolumeGroupSnapshot',
-    name: 'group',
-    uid: 'uid-of-group',
-  };
   const all = [...both.finalizers, finalizers.inGroup];
   const member = aReadySnapshot({
     metadata: { finalizers: all, ownerReferences: [owner] },

@@ -15,7 +15,7 @@ import {
   withoutClass,
 } from '../../testing/builders.ts';
 import { planContent } from './plan-content.ts';
-import { aController, type Fixture, forbidden } from '../../testing/controller-fixture.ts';
+import { aController, type Fixture, forbidden, refuseInTurn } from '../../testing/controller-fixture.ts';
 import { snapshotAnnotations, snapshotFinalizers as finalizers } from '@csi-sidecars/volume';
 
 const name = 'snapcontent-uid-of-snap';
@@ -33,20 +33,12 @@ const input = (cause: string): string =>
 
 describe('failures whose text changes', () => {
   it('[snapshot-controller#31] given a content that is refused with another text each time, then the backoff holds', async () => {
-    let refusals = 0;
-    const isCreation = ({ verb, resource }: { verb: string; resource: string }): boolean =>
-      verb === 'create' && resource === 'volumesnapshotcontents';
-    const it = await aController({
-      with: [aSnapshot()],
-      faults: [
-        { when: (request) => isCreation(request) && (refusals += 1) % 2 === 0, fault: forbidden, times: Infinity },
-        { when: isCreation, fault: { kind: 'status', point: 'before', code: 422 }, times: Infinity },
-      ],
-    });
+    const { faults, count } = refuseInTurn('volumesnapshotcontents');
+    const it = await aController({ with: [aSnapshot()], faults });
     await it.clock.advance(60_000);
     // At 0, 1, 3, 7, 15 and 31 s.
     expect(new Set(it.events).size).toBeGreaterThan(3);
-    expect(refusals).toBe(6);
+    expect(count()).toBe(6);
     const statuses = it.writes().filter((line) => line.startsWith('patch volumesnapshots/status'));
     expect(statuses.length).toBe(6);
     await it.stop();

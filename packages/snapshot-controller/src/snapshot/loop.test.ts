@@ -27,6 +27,7 @@ import {
   aSnapshot,
   aVolume,
   someSettings,
+  withSpec,
 } from '../../testing/builders.ts';
 import { type FixtureOptions, forbidden } from '../../testing/controller-fixture.ts';
 import { aControllerOf, type ObservedFixture } from '../../testing/decided.ts';
@@ -175,15 +176,10 @@ describe('a PersistentVolume', () => {
     await it.add(aVolume());
     expect(it.decided()).toContain('team/snap S4');
     await it.change(persistentVolumes, volumeRef, (volume) => ({ ...volume, status: { phase: 'Released' } }));
-    await it.change(persistentVolumes, volumeRef, (volume) => ({
-      ...volume,
-      spec: { ...volume.spec, volumeMode: 'Block' },
-    }));
+    await it.change(persistentVolumes, volumeRef, withSpec({ volumeMode: 'Block' }));
     expect(it.decided()).toEqual([]);
-    await it.change(persistentVolumes, volumeRef, (volume) => ({
-      ...volume,
-      spec: { ...volume.spec, claimRef: { ...volume.spec?.claimRef, uid: 'another' } },
-    }));
+    const claimRef = { ...aVolume().spec?.claimRef, uid: 'another' };
+    await it.change(persistentVolumes, volumeRef, withSpec({ claimRef }));
     expect(it.decided()).toContain('team/snap S4');
     await it.vanish(persistentVolumes, volumeRef);
     expect(it.decided()).toEqual([]);

@@ -2,12 +2,8 @@
 /** Texts that users see, as upstream's. */
 import type { RecordedEvent } from '@csi-sidecars/runtime';
 import { managedByLabel } from '@csi-sidecars/volume';
-import type { Problem } from '../status.ts';
-
-const notReady = (reason: string, message: string): Problem => ({ reason, message, readiness: 'notReady' });
-const kept = (reason: string, message: string): Problem => ({ reason, message, readiness: 'kept' });
-const warning = (reason: string, message: string): RecordedEvent => ({ type: 'Warning', reason, message });
-const normal = (reason: string, message: string): RecordedEvent => ({ type: 'Normal', reason, message });
+import { normal, warning } from '../conclusions.ts';
+import { kept, notReady, type Problem } from '../status.ts';
 
 export const invalidSource: Problem = notReady(
   'SnapshotValidationError',
