@@ -10,21 +10,24 @@ import {
 } from '@csi-sidecars/runtime';
 import { FakeClock, seededRandom, withFaults, type DecideFault } from '@csi-sidecars/runtime/testing';
 import { stubDriver } from './node/driver.ts';
-import { startSim } from './sim.ts';
+import { startSim, type SimOptions } from './sim.ts';
 
 const driver = 'csi.example.com';
+
+const startFailing = (clock: FakeClock, decide: DecideFault, simulated: SimOptions['nodes'] = []) =>
+  startSim({
+    clock,
+    random: seededRandom(1),
+    nodes: simulated,
+    intercept: (transport) => withFaults(transport, { clock, decide }),
+  });
 
 describe('a simulated cluster whose own API calls fail', () => {
   it('given an outage from the start, when it ends, then nodes and bindings are the same as without it', async () => {
     const clock = new FakeClock();
     let down = true;
     const decide: DecideFault = () => (down ? { kind: 'break', point: 'before', failure: 'refused' } : undefined);
-    const sim = startSim({
-      clock,
-      random: seededRandom(1),
-      nodes: [{ name: 'node-1', drivers: [stubDriver(driver, { nodeId: 'id-1' })] }],
-      intercept: (transport) => withFaults(transport, { clock, decide }),
-    });
+    const sim = startFailing(clock, decide, [{ name: 'node-1', drivers: [stubDriver(driver, { nodeId: 'id-1' })] }]);
     await clock.advance(60_000);
     expect(sim.server.objects.list(nodes)).toEqual([]);
     down = false;
@@ -52,11 +55,7 @@ describe('a simulated cluster whose own API calls fail', () => {
       if (verb === 'watch' || calls % 3 !== 0) return undefined;
       return { kind: 'break', point: calls % 2 === 0 ? 'before' : 'after', failure: 'reset' };
     };
-    const sim = startSim({
-      clock,
-      random: seededRandom(1),
-      intercept: (transport) => withFaults(transport, { clock, decide }),
-    });
+    const sim = startFailing(clock, decide);
     await using _ = sim;
     await sim.client.create(storageClasses, { metadata: { name: 'fast' }, provisioner: driver });
     const ref = { namespace: 'default', name: 'data' };
@@ -85,11 +84,7 @@ describe('a simulated cluster whose own API calls fail', () => {
       isDown && resource === 'persistentvolumeclaims' && (verb === 'list' || verb === 'watch')
         ? { kind: 'break', point: 'before', failure: 'refused' }
         : undefined;
-    const sim = startSim({
-      clock,
-      random: seededRandom(1),
-      intercept: (transport) => withFaults(transport, { clock, decide }),
-    });
+    const sim = startFailing(clock, decide);
     await using _ = sim;
     await clock.advance(10_000);
     isDown = true;

@@ -278,24 +278,22 @@ describe('what is refused before the call', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#15] given an unknown reserved parameter, then an error before the intent and no call, and the content can be deleted [P5]', async () => {
-    const s = await aSnapshotter({ seed: [aContent(), aClass({ parameters: { 'csi.storage.k8s.io/x': 'y' } })] });
-    expectNoAttempt(
-      s,
-      'Failed to create snapshot: failed to remove CSI Parameters of prefixed keys: found unknown parameter key "csi.storage.k8s.io/x" with reserved namespace csi.storage.k8s.io/',
-    );
-    s.changeContent(asked);
-    await s.settle();
-    expect([s.content(), s.calls()]).toEqual([undefined, []]);
-    await s.stop();
-  });
-
-  it('[csi-snapshotter#23] given a content that is not bound, then an error before the intent and no call, and the content can be deleted [P5]', async () => {
-    const s = await aSnapshotter({ seed: [aContent({ refUid: '' }), aClass()] });
-    expectNoAttempt(
-      s,
-      'Failed to create snapshot: failed to take snapshot of the volume volume-1: "cannot create snapshot. Snapshot content content not bound to a snapshot"',
-    );
+  it.each([
+    {
+      given: '[csi-snapshotter#15] given an unknown reserved parameter',
+      seed: [aContent(), aClass({ parameters: { 'csi.storage.k8s.io/x': 'y' } })],
+      error:
+        'failed to remove CSI Parameters of prefixed keys: found unknown parameter key "csi.storage.k8s.io/x" with reserved namespace csi.storage.k8s.io/',
+    },
+    {
+      given: '[csi-snapshotter#23] given a content that is not bound',
+      seed: [aContent({ refUid: '' }), aClass()],
+      error:
+        'failed to take snapshot of the volume volume-1: "cannot create snapshot. Snapshot content content not bound to a snapshot"',
+    },
+  ])('$given, then an error before the intent and no call, and the content can be deleted [P5]', async (facts) => {
+    const s = await aSnapshotter({ seed: facts.seed });
+    expectNoAttempt(s, `Failed to create snapshot: ${facts.error}`);
     s.changeContent(asked);
     await s.settle();
     expect([s.content(), s.calls()]).toEqual([undefined, []]);
