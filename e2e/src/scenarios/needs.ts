@@ -22,3 +22,13 @@ export type MachineNeed =
   | 'time';
 
 export type Need = Capability | MachineNeed;
+
+/** For programs of both implementations that take over from each other, under a driver that is slow at times. */
+export const takeOverNeeds: readonly Need[] = [
+  'both-implementations',
+  'host-names',
+  'driver-faults',
+  'driver-journal',
+  'driver-settings',
+  'controller-manager',
+];

@@ -41,6 +41,7 @@ import {
   wantClass,
   withoutNode,
 } from '../resizer/steps.ts';
+import { takeOverNeeds } from '../needs.ts';
 import type { Scenario } from '../scenario.ts';
 import { subjects } from '../sidecars.ts';
 import { holdingsOf } from './holders.ts';
@@ -72,14 +73,7 @@ function mixed<Stage>({ id, title, program, args, slow, prepare, run }: Mixed<St
   return {
     id,
     title,
-    needs: [
-      'both-implementations',
-      'host-names',
-      'driver-faults',
-      'driver-journal',
-      'driver-settings',
-      'controller-manager',
-    ],
+    needs: takeOverNeeds,
     exclusive: ['cores'],
     restarts: true,
     run: async (ctx) => {

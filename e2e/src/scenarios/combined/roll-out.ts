@@ -9,6 +9,7 @@ import type { SupervisedProcess } from '../../processes/supervised-process.ts';
 import { leaseMs, renewMs, retryMs, holderOf } from '../availability/replicas.ts';
 import { assertRepeatable } from '../chaos/repeatable.ts';
 import type { ScenarioContext } from '../context.ts';
+import { takeOverNeeds } from '../needs.ts';
 import type { Scenario } from '../scenario.ts';
 import { createSnapshotCalls } from '../snapshots/steps.ts';
 import { assertNothingIsLeft, live, quick, setStage } from './life.ts';
@@ -62,14 +63,7 @@ export const combinedRollOut: readonly Scenario[] = [
   {
     id: 'Z-14',
     title: `upstream's separate programs and our combined one take over from each other, both ways, during the lives of ${volumes} volumes`,
-    needs: [
-      'both-implementations',
-      'host-names',
-      'driver-faults',
-      'driver-journal',
-      'driver-settings',
-      'controller-manager',
-    ],
+    needs: takeOverNeeds,
     exclusive: ['snapshot-controller', 'cores'],
     restarts: true,
     run: async (ctx) => {
