@@ -56,6 +56,12 @@ it('given exclusive resources, restarts and neither, then those with exclusive r
   expect(await play(all, 1)).toBe('+c -c +b -b +a -a');
 });
 
+it('given two scenarios that exclude each other, after one with a resource of its own, then the two begin first, one after the other', async () => {
+  const chain = { exclusive: ['snapshot-controller'] } as const;
+  const all = [scenario('a', { exclusive: ['fixed-ports'] }), scenario('b', chain), scenario('c', chain)];
+  expect(await play(all, 1)).toBe('+b -b +c -c +a -a');
+});
+
 it('given a scenario with the kubelet for itself, then none with the need `kubelet` runs beside it', () => {
   const alone = scenario('a', { exclusive: ['kubelet'] });
   expect(mayRunBeside(alone, scenario('b', { needs: ['kubelet'] }))).toBe(false);

@@ -4,7 +4,7 @@
  * not meet is declared by resources.
  */
 import { driverNameOf } from '../scenarios/context.ts';
-import type { Scenario } from '../scenarios/scenario.ts';
+import type { Scenario, SharedResource } from '../scenarios/scenario.ts';
 
 export interface ScheduleOptions {
   /** The number of scenarios that run side by side. */
@@ -67,14 +67,21 @@ function sharedBy({ needs, shared = [] }: Scenario): NonNullable<Scenario['share
 }
 
 /**
- * First those that run alone, then those that exclude each other, because the sum of their times is a limit for the whole run; then those
- * with restarts, whose leases and backoffs take long.
+ * First those that run alone; then those that exclude each other, those of the longest chain first, because the sum of their times is a limit
+ * for the whole run; then those with restarts, whose leases and backoffs take long.
  */
 function inOrder(scenarios: readonly Scenario[]): Scenario[] {
+  const chains = new Map<SharedResource, number>();
+  for (const resource of scenarios.flatMap(({ exclusive = [] }) => exclusive)) {
+    chains.set(resource, (chains.get(resource) ?? 0) + 1);
+  }
   const rank = ({ exclusive = [], restarts }: Scenario): number => {
-    if (exclusive.includes('api-server')) return 0;
-    if (exclusive.length > 0) return 1;
-    return restarts === true ? 2 : 3;
+    if (exclusive.includes('api-server')) return -Infinity;
+    if (exclusive.length > 0) return -Math.max(...exclusive.map((resource) => chains.get(resource) ?? 0));
+    return restarts === true ? 1 : 2;
   };
-  return scenarios.toSorted((one, other) => rank(one) - rank(other));
+  const ranked = scenarios.map((scenario) => ({ scenario, rank: rank(scenario) }));
+  return ranked
+    .toSorted((one, other) => (one.rank === other.rank ? 0 : one.rank - other.rank))
+    .map(({ scenario }) => scenario);
 }
