@@ -300,7 +300,7 @@ describe('[provisioner#I6] a copy for a class of the plugin', () => {
     return p;
   };
 
-  it('[provisioner-sources#135] given a snapshot of the driver, when restored, then the volume is recorded in tree', async () => {
+  it('[provisioner#135] given a snapshot of the driver, when restored, then the volume is recorded in tree', async () => {
     const p = await copy(fromSnapshot);
     expect(p.events.filter((line) => line.startsWith('Warning'))).toEqual([]);
     expect(p.volume()?.spec?.awsElasticBlockStore?.volumeID).toBeDefined();

@@ -43,7 +43,7 @@ const originGets = ({ server }: Fixture): number =>
   server.requests.filter(({ verb, path }) => verb === 'get' && path.endsWith('/persistentvolumeclaims/origin')).length;
 
 describe('a clone', () => {
-  it('[provisioner-sources#137] given a bound claim, when another names it, then it is protected before CreateVolume names its volume', async () => {
+  it('[provisioner#137] given a bound claim, when another names it, then it is protected before CreateVolume names its volume', async () => {
     const p = await clone();
     expect(p.writes().slice(0, 2)).toEqual([
       'update persistentvolumeclaims team/origin 200',
@@ -70,7 +70,7 @@ describe('a clone', () => {
     expect(p.writes()[0]).toBe('create persistentvolumes pvc-uid-data 201');
   });
 
-  it('[provisioner-sources#138] given a driver without CLONE_VOLUME, then the claim fails before the source is read', async () => {
+  it('[provisioner#138] given a driver without CLONE_VOLUME, then the claim fails before the source is read', async () => {
     const p = await clone({ fixture: { controller: ['CREATE_DELETE_VOLUME', 'CREATE_DELETE_SNAPSHOT'] } });
     expect([p.calls(), originGets(p), finalizersOf(originOf(p))]).toEqual([[], 0, [protection]]);
     expect(warnings(p)).toEqual([
@@ -78,12 +78,12 @@ describe('a clone', () => {
     ]);
   });
 
-  it('[provisioner-sources#139] given classes that differ, then the claim is cloned', async () => {
+  it('[provisioner#139] given classes that differ, then the claim is cloned', async () => {
     const p = await clone({ origin: { spec: { storageClassName: 'slow' } } });
     expect(p.calls()).toEqual(['CreateVolume pvc-uid-data OK']);
   });
 
-  it('[provisioner-sources#140] given a volume smaller than requested, then it is deleted, and the claim is retried', async () => {
+  it('[provisioner#140] given a volume smaller than requested, then it is deleted, and the claim is retried', async () => {
     const set = { volume: { capacity_bytes: '1' } };
     const p = await clone({
       prepare: ({ driver }) =>
@@ -93,13 +93,13 @@ describe('a clone', () => {
     expect(finalizersOf(originOf(p))).toEqual([protection, cloningProtection]);
   });
 
-  it('[provisioner-sources#141] given a claim smaller than its source, then there is no call and no finalizer', async () => {
+  it('[provisioner#141] given a claim smaller than its source, then there is no call and no finalizer', async () => {
     const p = await clone({ claim: { spec: { ...fromClaim, resources: { requests: { storage: '1Gi' } } } } });
     expect([p.calls(), finalizersOf(originOf(p))]).toEqual([[], [protection]]);
     expect(warnings(p)).toEqual([expect.stringContaining(`${handle}error, new PVC request must be greater`)]);
   });
 
-  it('[provisioner-sources#144] given a source whose volume is gone, then the event says why after the text of upstream', async () => {
+  it('[provisioner#144] given a source whose volume is gone, then the event says why after the text of upstream', async () => {
     const p = await clone({
       prepare: ({ server }) => server.objects.remove(persistentVolumes, { name: 'pv-origin' }),
     });
@@ -119,7 +119,7 @@ describe('a clone', () => {
     expect(p.calls()).toEqual(['CreateVolume pvc-uid-data OK']);
   });
 
-  it('[provisioner-sources#151] given the claim of another namespace and a grant, then it is cloned, and the source protected where it is', async () => {
+  it('[provisioner#151] given the claim of another namespace and a grant, then it is cloned, and the source protected where it is', async () => {
     const features = { ...someSettings().features, crossNamespaceVolumeDataSource: true };
     const grant = aGrant('store', { group: '', kind: 'PersistentVolumeClaim' });
     const p = await clone({
@@ -133,7 +133,7 @@ describe('a clone', () => {
 });
 
 describe('a source that is being deleted', () => {
-  it('[provisioner-sources#147,X7] given a clone under way, when its source is deleted, then the clone goes on', async () => {
+  it('[provisioner#147,X7] given a clone under way, when its source is deleted, then the clone goes on', async () => {
     const failOnce = ({ driver }: Fixture, code: 'Aborted' | 'Internal'): void =>
       void driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code } });
     const p = await clone({ prepare: (fixture) => failOnce(fixture, 'Aborted') });

@@ -102,11 +102,11 @@ async function afterThrowAt(row: string): Promise<End> {
   return { calls: p.calls(), references: p.deps.references.count(daily), woken: p.woken };
 }
 
-it('[provisioner-sources#X3] given a run that throws before the call, then the claim no longer holds its source, and the source is looked at', async () => {
+it('[provisioner#X3] given a run that throws before the call, then the claim no longer holds its source, and the source is looked at', async () => {
   expect(await afterThrowAt('C22')).toEqual({ calls: [], references: 0, woken: ['snapshot/team/daily'] });
 });
 
-it('[provisioner-sources#X3] given a run that throws while a volume exists that is not recorded, then the claim still holds its source', async () => {
+it('[provisioner#X3] given a run that throws while a volume exists that is not recorded, then the claim still holds its source', async () => {
   const calls = ['CreateVolume pvc-uid-data OK'];
   expect(await afterThrowAt('C31')).toEqual({ calls, references: 1, woken: [] });
 });

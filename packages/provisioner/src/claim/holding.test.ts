@@ -46,7 +46,7 @@ const isThere = (p: Fixture): boolean => snapshotOf(p) !== undefined;
 const failing: Fault = { kind: 'status', point: 'before', code: 500, reason: 'InternalError' };
 
 describe('a snapshot that is being deleted', () => {
-  it('[provisioner-sources#X3] given the claim goes during its first call, then the snapshot stays until the volume is recorded', async () => {
+  it('[provisioner#X3] given the claim goes during its first call, then the snapshot stays until the volume is recorded', async () => {
     const p = await restore({
       prepare: ({ driver }) =>
         void driver.faults.add({
@@ -64,7 +64,7 @@ describe('a snapshot that is being deleted', () => {
     expect([isThere(p), p.volume()?.metadata?.name]).toEqual([false, 'pvc-uid-data']);
   });
 
-  it('[provisioner-sources#133] given a claim whose call failed for good, then the snapshot goes although the claim is pending', async () => {
+  it('[provisioner#133] given a claim whose call failed for good, then the snapshot goes although the claim is pending', async () => {
     const p = await restore({ prepare: (fixture) => fails(fixture, 'Internal') });
     expect([p.calls(), isThere(p)]).toEqual([['CreateVolume pvc-uid-data Internal'], true]);
     await deleteSnapshot(p);

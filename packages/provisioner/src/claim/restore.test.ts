@@ -46,7 +46,7 @@ const gets = ({ server }: Fixture, plural: string): number =>
   server.requests.filter(({ verb, path }) => verb === 'get' && path.includes(`/${plural}/`)).length;
 
 describe('a restore', () => {
-  it('[provisioner-sources#114] given a snapshot, when a claim names it, then it is protected before CreateVolume names its handle', async () => {
+  it('[provisioner#114] given a snapshot, when a claim names it, then it is protected before CreateVolume names its handle', async () => {
     const p = await restore();
     expect(p.writes().slice(0, 2)).toEqual([
       'update volumesnapshots team/daily 200',
@@ -57,7 +57,7 @@ describe('a restore', () => {
     expect([gets(p, 'volumesnapshotcontents'), p.volume()?.spec?.capacity]).toEqual([1, { storage: '5Gi' }]);
   });
 
-  it('[provisioner-sources#X5] given a snapshot with a field that no type knows, when it is protected, then the field stays', async () => {
+  it('[provisioner#X5] given a snapshot with a field that no type knows, when it is protected, then the field stays', async () => {
     const p = await restore({
       prepare: ({ server }) =>
         void server.objects.change(volumeSnapshots, { namespace: 'team', name: 'daily' }, (snapshot) => ({
@@ -69,7 +69,7 @@ describe('a restore', () => {
     expect(put?.body).toMatchObject({ spec: { future: { field: 1 } }, metadata: { finalizers: ours } });
   });
 
-  it('[provisioner-sources#115] given a claim smaller than the snapshot, then there is no call and no finalizer, and the event names both sizes', async () => {
+  it('[provisioner#115] given a claim smaller than the snapshot, then there is no call and no finalizer, and the event names both sizes', async () => {
     const p = await restore({ claim: { spec: { ...fromSnapshot, resources: { requests: { storage: '1Gi' } } } } });
     expect([p.calls(), finalizersOf(snapshotOf(p))]).toEqual([[], undefined]);
     expect(warnings(p)).toEqual([
@@ -115,12 +115,12 @@ describe('a restore', () => {
     },
   );
 
-  it('[provisioner-sources#127] given a snapshot that is being deleted, then there is no call', async () => {
+  it('[provisioner#127] given a snapshot that is being deleted, then there is no call', async () => {
     const p = await restore({ snapshot: { deleting: 'yes', finalizers: ['x.io/y'] } });
     expect([p.calls(), warnings(p)]).toEqual([[], [`${handle}snapshot daily is being deleted`]]);
   });
 
-  it('[provisioner-sources#129,X7] given a snapshot that is being deleted with our finalizer, then it is restored without a write to it', async () => {
+  it('[provisioner#129,X7] given a snapshot that is being deleted with our finalizer, then it is restored without a write to it', async () => {
     const p = await restore({ snapshot: { deleting: 'yes', finalizers: [...ours, 'x.io/y'] } });
     expect([p.calls(), p.writes()[0]]).toEqual([
       ['CreateVolume pvc-uid-data OK'],
@@ -128,7 +128,7 @@ describe('a restore', () => {
     ]);
   });
 
-  it('[provisioner-sources#130,X6] given the update of the snapshot is forbidden, then the restore goes on unprotected, and the log says so', async () => {
+  it('[provisioner#130,X6] given the update of the snapshot is forbidden, then the restore goes on unprotected, and the log says so', async () => {
     const p = await restore({
       prepare: ({ faults }) => void faults.push(faultOn('update volumesnapshots', forbidden)),
     });
@@ -140,7 +140,7 @@ describe('a restore', () => {
     );
   });
 
-  it('[provisioner-sources#131] given conflicts on the update of the snapshot, then it is read again and written, three times at most', async () => {
+  it('[provisioner#131] given conflicts on the update of the snapshot, then it is read again and written, three times at most', async () => {
     const twice = await restore({
       prepare: ({ faults }) => void faults.push(faultOn('update volumesnapshots', conflict, 2)),
     });
@@ -171,7 +171,7 @@ describe('a restore', () => {
     expect([p.calls(), finalizersOf(snapshotOf(p)), warnings(p).length]).toEqual([[], ours, 1]);
   });
 
-  it('[provisioner-sources#133] given a claim that cannot be requested and alone protects its snapshot, when the snapshot is deleted, then it goes; a finalizer that was there before stays', async () => {
+  it('[provisioner#133] given a claim that cannot be requested and alone protects its snapshot, when the snapshot is deleted, then it goes; a finalizer that was there before stays', async () => {
     const parameters = { 'csi.storage.k8s.io/unknown': 'x' };
     const features = { ...someSettings().features, snapshotSweep: true };
     const fixture = { seed: [aClass({ parameters })], settings: { features } };
@@ -186,7 +186,7 @@ describe('a restore', () => {
     }
   });
 
-  it('[provisioner-sources#132] given a driver without CREATE_DELETE_SNAPSHOT, then the claim fails before the snapshot is read', async () => {
+  it('[provisioner#132] given a driver without CREATE_DELETE_SNAPSHOT, then the claim fails before the snapshot is read', async () => {
     const p = await restore({
       fixture: { controller: ['CREATE_DELETE_VOLUME', 'CLONE_VOLUME', 'CREATE_DELETE_SNAPSHOT'] },
     });
@@ -203,7 +203,7 @@ describe('a restore', () => {
     ]);
   });
 
-  it('[provisioner-sources#136] given a cluster without the snapshot API, then the claim is retried with an event, and others are provisioned', async () => {
+  it('[provisioner#136] given a cluster without the snapshot API, then the claim is retried with an event, and others are provisioned', async () => {
     const p = await aProvisioner({ controller: copying, snapshotApi: 'absent' });
     p.server.seed(aClaim({ spec: fromSnapshot }));
     p.server.seed(aClaim({ name: 'plain' }));
@@ -242,7 +242,7 @@ describe('a restore whose first answer is ambiguous', () => {
   const failOnce = ({ driver }: Fixture, code: 'Aborted' | 'Internal'): void =>
     void driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code } });
 
-  it('[provisioner-sources#X4] given the snapshot would be refused now, when the call is repeated, then the snapshot is not read, and the request is the same', async () => {
+  it('[provisioner#X4] given the snapshot would be refused now, when the call is repeated, then the snapshot is not read, and the request is the same', async () => {
     const p = await restore({ prepare: (fixture) => failOnce(fixture, 'Aborted') });
     const before = gets(p, 'volumesnapshotcontents');
     p.server.objects.change(volumeSnapshots, { namespace: 'team', name: 'daily' }, (snapshot) => ({
@@ -279,7 +279,7 @@ describe('an answer without content_source', () => {
       action: { kind: 'answer', set: { volume: { content_source: null } } },
     });
 
-  it('[provisioner-sources#123,X8] given a restore, then the volume is deleted, and the claim is retried', async () => {
+  it('[provisioner#123,X8] given a restore, then the volume is deleted, and the claim is retried', async () => {
     const p = await restore({ prepare: forgetful });
     expect(p.calls()).toEqual(['CreateVolume pvc-uid-data OK', expect.stringMatching(/^DeleteVolume .* OK$/)]);
     expect([warnings(p), p.volume()]).toEqual([[`${prefix}volume content source missing`], undefined]);
@@ -287,7 +287,7 @@ describe('an answer without content_source', () => {
     expect([p.calls().length, p.volume()?.metadata?.name]).toEqual([3, 'pvc-uid-data']);
   });
 
-  it('[provisioner-sources#123] given the volume cannot be deleted, then the event says that it is orphaned, and the claim is protected', async () => {
+  it('[provisioner#123] given the volume cannot be deleted, then the event says that it is orphaned, and the claim is protected', async () => {
     const p = await restore({
       prepare: (fixture) => {
         forgetful(fixture);
@@ -313,7 +313,7 @@ describe('an answer without content_source', () => {
     expect([p.calls().length, p.volume()?.metadata?.name]).toEqual([2, 'pvc-uid-data']);
   });
 
-  it('[provisioner-sources#161] given a source in another namespace, then the volume is deleted', async () => {
+  it('[provisioner#161] given a source in another namespace, then the volume is deleted', async () => {
     const to = { group: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot' };
     const p = await aProvisioner({ controller: copying, settings: crossing, seed: [aClass(), aGrant('store', to)] });
     await prepareSources(p, { namespace: 'store' });
@@ -334,7 +334,7 @@ describe('a snapshot of another namespace', () => {
   const to = { group: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot' };
   const denied = `${prefix}accessing store/daily of VolumeSnapshot dataSource from team/data isn't allowed`;
 
-  it('[provisioner-sources#150,153] given no grant, when one is created, then the claim is provisioned at once, and the snapshot protected where it is', async () => {
+  it('[provisioner#150,153] given no grant, when one is created, then the claim is provisioned at once, and the snapshot protected where it is', async () => {
     const p = await aProvisioner({ controller: copying, settings: crossing });
     await prepareSources(p, { namespace: 'store' });
     p.server.seed(claim);
@@ -348,7 +348,7 @@ describe('a snapshot of another namespace', () => {
     );
   });
 
-  it('[provisioner-sources#X2] given the grant is revoked while a call is open, then the call is repeated, and the claim is provisioned', async () => {
+  it('[provisioner#X2] given the grant is revoked while a call is open, then the call is repeated, and the claim is provisioned', async () => {
     const p = await aProvisioner({ controller: copying, settings: crossing, seed: [aClass(), aGrant('store', to)] });
     await prepareSources(p, { namespace: 'store' });
     p.driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code: 'Aborted' } });
@@ -359,7 +359,7 @@ describe('a snapshot of another namespace', () => {
     expect(p.calls()).toEqual(['CreateVolume pvc-uid-data Aborted', 'CreateVolume pvc-uid-data OK']);
   });
 
-  it('[provisioner-sources#156] given the gate is off, then the claim fails even with a grant, and grants are not watched', async () => {
+  it('[provisioner#156] given the gate is off, then the claim fails even with a grant, and grants are not watched', async () => {
     const p = await aProvisioner({ controller: copying, seed: [aClass(), aGrant('store', to)] });
     await prepareSources(p, { namespace: 'store' });
     p.server.seed(claim);

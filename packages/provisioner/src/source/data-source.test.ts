@@ -42,7 +42,7 @@ describe('the source of a claim', () => {
     expect(read(spec)).toEqual(then);
   });
 
-  it('[provisioner-sources#116] given an empty name, then it is refused, for an unknown kind too', () => {
+  it('[provisioner#116] given an empty name, then it is refused, for an unknown kind too', () => {
     for (const source of [snapshot, claim, book]) {
       expect(read({ dataSource: { ...source, name: '' } })).toEqual(refused('the PVC source not found for PVC data'));
     }
@@ -51,14 +51,14 @@ describe('the source of a claim', () => {
   it.each([
     { apiGroup: 'other.io', got: 'other.io' },
     { apiGroup: undefined, got: '' },
-  ])('[provisioner-sources#117] given a snapshot of group $apiGroup, then it is refused', ({ apiGroup, got }) => {
+  ])('[provisioner#117] given a snapshot of group $apiGroup, then it is refused', ({ apiGroup, got }) => {
     const dataSource = { kind: 'VolumeSnapshot', name: 'daily', ...(apiGroup === undefined ? {} : { apiGroup }) };
     expect(read({ dataSource })).toEqual(
       refused(`the PVC source does not belong to the right APIGroup. Expected snapshot.storage.k8s.io, Got ${got}`),
     );
   });
 
-  it('[provisioner-sources#148] given the kind PersistentVolumeClaim of a foreign group, then it is a clone', () => {
+  it('[provisioner#148] given the kind PersistentVolumeClaim of a foreign group, then it is a clone', () => {
     expect(read({ dataSource: { ...claim, apiGroup: 'other.io' } })).toEqual(from('claim', 'origin'));
   });
 });
@@ -71,28 +71,28 @@ describe('the source by reference', () => {
   });
   const unconfirmed = { ...from('claim', 'origin'), isConfirmed: false };
 
-  it('[provisioner-sources#149] given the gate and only dataSource, then it is read as before', () => {
+  it('[provisioner#149] given the gate and only dataSource, then it is read as before', () => {
     expect(read({ dataSource: snapshot }, { gate: 'on' })).toEqual(from('snapshot', 'daily'));
   });
 
-  it('[provisioner-sources#157,162] given no gate and a reference without namespace, then the source is in the namespace of the claim, and the answer need not name it', () => {
+  it('[provisioner#157,162] given no gate and a reference without namespace, then the source is in the namespace of the claim, and the answer need not name it', () => {
     expect(read(ref(claim))).toEqual(unconfirmed);
   });
 
-  it('[provisioner-sources#X1] given an empty namespace, then it counts as none, with the gate and without', () => {
+  it('[provisioner#X1] given an empty namespace, then it counts as none, with the gate and without', () => {
     expect([read(ref(claim, '')), read(ref(claim, ''), { gate: 'on' })]).toEqual([unconfirmed, unconfirmed]);
   });
 
-  it('[provisioner-sources#156] given no gate and a namespace, then it is refused, whatever is granted', () => {
+  it('[provisioner#156] given no gate and a namespace, then it is refused, whatever is granted', () => {
     expect([read(ref(claim, 'other'), { granted: 'yes' }), read(ref(claim, 'team'))]).toEqual([disabled, disabled]);
   });
 
-  it('[provisioner-sources#152] given the namespace of the claim, then no grant is needed', () => {
+  it('[provisioner#152] given the namespace of the claim, then no grant is needed', () => {
     expect(read(ref(claim, 'team'), { gate: 'on' })).toEqual(from('claim', 'origin'));
     expect(read(ref(snapshot, 'team'), { gate: 'on' })).toEqual(from('snapshot', 'daily'));
   });
 
-  it('[provisioner-sources#150,153] given another namespace, then a grant decides, for snapshots and claims', () => {
+  it('[provisioner#150,153] given another namespace, then a grant decides, for snapshots and claims', () => {
     expect(read(ref(snapshot, 'other'), { gate: 'on', granted: 'yes' })).toEqual(from('snapshot', 'daily', 'other'));
     expect(read(ref(claim, 'other'), { gate: 'on', granted: 'yes' })).toEqual(from('claim', 'origin', 'other'));
     expect(read(ref(claim, 'other'), { gate: 'on' })).toEqual(
@@ -126,7 +126,7 @@ describe('the source that a claim keeps', () => {
     ['a populator', { dataSource: book, dataSourceRef: book }, undefined],
     ['nothing', {}, undefined],
   ] as [string, Partial<Spec>, string | undefined][])(
-    '[provisioner-sources#211,212] given %s, then its key',
+    '[provisioner#211,212] given %s, then its key',
     (_what, spec, then) => {
       expect(kept(spec)).toBe(then);
     },

@@ -35,11 +35,11 @@ it.each([
     grant: aGrant({ from: [{ ...from, namespace: 'x' }, from], to: [claims, snapshots] }),
     reference: toSnapshot,
   },
-])('[provisioner-sources#150] given a grant for $given, then it permits', ({ grant, reference }) => {
+])('[provisioner#150] given a grant for $given, then it permits', ({ grant, reference }) => {
   expect(isGranted([grant], reference)).toBe(true);
 });
 
-it('[provisioner-sources#151] given no group on either side of a grant for claims, then it is the core group', () => {
+it('[provisioner#151] given no group on either side of a grant for claims, then it is the core group', () => {
   expect(isGranted([aGrant({ to: [{ kind: 'PersistentVolumeClaim' }] })], toClaim)).toBe(true);
 });
 
@@ -56,14 +56,14 @@ it.each([
   { given: 'an empty to', grants: [aGrant({ to: [] })] },
   { given: 'a grant without spec', grants: [{ metadata: { namespace: 'store', name: 'g' } }] },
   { given: 'from and to in two grants', grants: [aGrant({ to: [] }), aGrant({ from: [] })] },
-])('[provisioner-sources#153] given $given, then it does not permit', ({ grants }) => {
+])('[provisioner#153] given $given, then it does not permit', ({ grants }) => {
   expect(isGranted(grants, toSnapshot)).toBe(false);
 });
 
-it('[provisioner-sources#154] given a reference to a snapshot without group, then a grant for the snapshot group does not permit it', () => {
+it('[provisioner#154] given a reference to a snapshot without group, then a grant for the snapshot group does not permit it', () => {
   expect(isGranted([aGrant()], { ...toSnapshot, group: '' })).toBe(false);
 });
 
-it('[provisioner-sources#155] given a grant for snapshots or for claims, then it does not cover the other', () => {
+it('[provisioner#155] given a grant for snapshots or for claims, then it does not cover the other', () => {
   expect([isGranted([aGrant()], toClaim), isGranted([aGrant({ to: [claims] })], toSnapshot)]).toEqual([false, false]);
 });

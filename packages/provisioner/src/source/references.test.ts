@@ -49,7 +49,7 @@ it('given a claim whose last call failed, when it holds again or is forgotten, t
   expect(references.stateOf(a)).toBe('unknown');
 });
 
-it('[provisioner-sources#X3] given a removal is under way, when a claim takes the source, then it waits for the end of the removal, failed or not', async () => {
+it('[provisioner#X3] given a removal is under way, when a claim takes the source, then it waits for the end of the removal, failed or not', async () => {
   const { references } = someReferences();
   let finish: () => void = () => undefined;
   const work = new Promise<void>((_resolve, reject) => {

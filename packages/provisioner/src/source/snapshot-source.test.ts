@@ -55,31 +55,26 @@ const rows: readonly [string, string, Given, string][] = [
     'R1 error getting snapshot daily from api server: no answer',
   ],
   [
-    '[R2] [provisioner-sources#127]',
+    '[R2] [provisioner#127]',
     'is being deleted',
     { snapshot: aSnapshot({ deleting: 'yes' }) },
     'R2 snapshot daily is being deleted',
   ],
   [
-    '[R2] [provisioner-sources#128]',
+    '[R2] [provisioner#128]',
     'is being deleted with a foreign finalizer',
     { snapshot: aSnapshot({ deleting: 'yes', finalizers: ['x.io/y'] }) },
     'R2 snapshot daily is being deleted',
   ],
   [
-    '[R11] [provisioner-sources#129]',
+    '[R11] [provisioner#129]',
     'is being deleted with our finalizer',
     { snapshot: aSnapshot({ deleting: 'yes', finalizers }) },
     'R11 usable, protected',
   ],
+  ['[R3] [provisioner#119]', 'has no status', { snapshot: aSnapshot({ status: null }) }, 'R3 snapshot daily not bound'],
   [
-    '[R3] [provisioner-sources#119]',
-    'has no status',
-    { snapshot: aSnapshot({ status: null }) },
-    'R3 snapshot daily not bound',
-  ],
-  [
-    '[R3] [provisioner-sources#119]',
+    '[R3] [provisioner#119]',
     'names no content',
     { snapshot: aSnapshot({ status: { readyToUse: true } }) },
     'R3 snapshot daily not bound',
@@ -98,49 +93,49 @@ const rows: readonly [string, string, Given, string][] = [
     'R4 error getting snapshotcontent content-daily for snapshot daily: gone',
   ],
   [
-    '[R5] [provisioner-sources#120]',
+    '[R5] [provisioner#120]',
     'is not the one of the content: UID',
     referring({ uid: 'x' }),
     `R5 ${its} is bound to a different snapshot`,
   ],
   [
-    '[R5] [provisioner-sources#120]',
+    '[R5] [provisioner#120]',
     'is not the one of the content: namespace',
     referring({ namespace: 'x' }),
     `R5 ${its} is bound to a different snapshot`,
   ],
   [
-    '[R5] [provisioner-sources#120]',
+    '[R5] [provisioner#120]',
     'is not the one of the content: name',
     referring({ name: 'x' }),
     `R5 ${its} is bound to a different snapshot`,
   ],
   [
-    '[R6] [provisioner-sources#121]',
+    '[R6] [provisioner#121]',
     'is of another driver',
     { content: aContent({ spec: { driver: 'x' } }) },
     `R6 ${its} is not handled by CSI driver of StorageClass fast`,
   ],
   [
-    '[R7] [provisioner-sources#118]',
+    '[R7] [provisioner#118]',
     'is not ready',
     { snapshot: aSnapshot({ ready: false }) },
     'R7 snapshot daily is not Ready',
   ],
   [
-    '[R7] [provisioner-sources#118]',
+    '[R7] [provisioner#118]',
     'does not say whether it is ready',
     { snapshot: aSnapshot({ status: { boundVolumeSnapshotContentName: 'content-daily' } }) },
     'R7 snapshot daily is not Ready',
   ],
   [
-    '[R8] [provisioner-sources#122]',
+    '[R8] [provisioner#122]',
     'has a content without status',
     { content: aContent({ status: null }) },
     'R8 snapshot handle daily is not available',
   ],
   [
-    '[R8] [provisioner-sources#122]',
+    '[R8] [provisioner#122]',
     'has a content without handle',
     { content: aContent({ status: {} }) },
     'R8 snapshot handle daily is not available',
@@ -152,7 +147,7 @@ const rows: readonly [string, string, Given, string][] = [
     'R8 snapshot handle daily is not available',
   ],
   [
-    '[R9] [provisioner-sources#115]',
+    '[R9] [provisioner#115]',
     'is larger than the claim',
     { claim: request('1Gi') },
     'R9 requested volume size 1073741824 is less than the size 5368709120 for the source snapshot daily',
@@ -178,33 +173,33 @@ const rows: readonly [string, string, Given, string][] = [
     'R11 usable',
   ],
   [
-    '[R10] [provisioner-sources#124]',
+    '[R10] [provisioner#124]',
     'has another mode',
     { claim: block },
     `${noPermission}${allow} annotation is not present on snapshotcontent content-daily`,
   ],
   [
-    '[R10] [provisioner-sources#124]',
+    '[R10] [provisioner#124]',
     'has another mode and the annotation false',
     annotated('false'),
     `${noPermission}${allow} is set to false on snapshotcontent content-daily`,
   ],
   [
-    '[R10] [provisioner-sources#124]',
+    '[R10] [provisioner#124]',
     'has another mode and an odd annotation',
     annotated('yes'),
     `${noPermission}failed to convert ${allow} annotation value to boolean with error: strconv.ParseBool: parsing "yes": invalid syntax`,
   ],
-  ['[R11] [provisioner-sources#124]', 'has another mode and the annotation true', annotated('true'), 'R11 usable'],
-  ['[R11] [provisioner-sources#124]', 'has another mode and the annotation t', annotated('t'), 'R11 usable'],
+  ['[R11] [provisioner#124]', 'has another mode and the annotation true', annotated('true'), 'R11 usable'],
+  ['[R11] [provisioner#124]', 'has another mode and the annotation t', annotated('t'), 'R11 usable'],
   [
-    '[R11] [provisioner-sources#125]',
+    '[R11] [provisioner#125]',
     'has no recorded mode',
     { claim: block, content: aContent({ spec: { sourceVolumeMode: undefined } }) },
     'R11 usable',
   ],
   [
-    '[R11] [provisioner-sources#126]',
+    '[R11] [provisioner#126]',
     'has another mode, which is not prevented',
     { claim: block, facts: { preventsModeConversion: false } },
     'R11 usable',
@@ -219,12 +214,12 @@ it.each(rows.map(([ids, what, given, then]) => ({ ids, what, given, then })))(
   },
 );
 
-it('[provisioner-sources#125] given a claim without volume mode, then the mode of the snapshot does not matter', () => {
+it('[provisioner#125] given a claim without volume mode, then the mode of the snapshot does not matter', () => {
   const { volumeMode: _none, ...spec } = aClaim().spec ?? {};
   const facts = { claim: { ...aClaim(), spec } };
   expect(showAnswer(judge({ facts, content: aContent({ spec: { sourceVolumeMode: 'Block' } }) }))).toBe('R11 usable');
 });
 
-it('[provisioner-sources#114] given a usable snapshot, then the request names its handle', () => {
+it('[provisioner#114] given a usable snapshot, then the request names its handle', () => {
   expect(judge()).toMatchObject({ content: { snapshot: { snapshot_id: 'snapshot-handle' } } });
 });

@@ -15,7 +15,7 @@ const held = aDyingClaim({ finalizers: [user, cloningProtection] });
 const removal = 'update persistentvolumeclaims team/original 200';
 
 describe('claims that were cloned', () => {
-  it('[provisioner-sources#205] given no pending clone, when the source is being deleted, then the finalizer goes and those of others stay', async () => {
+  it('[provisioner#205] given no pending clone, when the source is being deleted, then the finalizer goes and those of others stay', async () => {
     for (const clones of [[], [aClone({ phase: 'Bound' })]]) {
       const s = await someSources({ seed: [held, ...clones] });
       expect([s.claim()?.metadata?.finalizers, s.writes()]).toEqual([[user], [removal]]);
@@ -24,7 +24,7 @@ describe('claims that were cloned', () => {
     }
   });
 
-  it('[provisioner-sources#206] given one pending clone among several, then the finalizer stays, and the log names the clone', async () => {
+  it('[provisioner#206] given one pending clone among several, then the finalizer stays, and the log names the clone', async () => {
     const clones = [aClone({ name: 'a', phase: 'Bound' }), aClone({ name: 'b' })];
     const s = await someSources({ seed: [held, ...clones] });
     expect([s.claim()?.metadata?.finalizers, s.requestLines()]).toEqual([[user, cloningProtection], []]);
@@ -44,7 +44,7 @@ describe('claims that were cloned', () => {
     expect([s.claim()?.metadata?.finalizers, s.writes()]).toEqual([[user, cloningProtection], []]);
   });
 
-  it('[provisioner-sources#160] given a pending clone of another namespace, then the finalizer stays until that clone is bound', async () => {
+  it('[provisioner#160] given a pending clone of another namespace, then the finalizer stays until that clone is bound', async () => {
     const s = await someSources({ seed: [held, aClone({ namespace: 'apps', ref: { namespace: 'team' } })] });
     await s.clock.advance(600_000);
     expect(s.writes()).toEqual([]);
@@ -52,17 +52,17 @@ describe('claims that were cloned', () => {
     expect(s.writes()).toEqual([removal]);
   });
 
-  it('[provisioner-sources#207] given a pending clone of a claim of the same name elsewhere, then the finalizer goes', async () => {
+  it('[provisioner#207] given a pending clone of a claim of the same name elsewhere, then the finalizer goes', async () => {
     const s = await someSources({ seed: [held, aClone({ namespace: 'apps' })] });
     expect(s.writes()).toEqual([removal]);
   });
 
-  it('[provisioner-sources#208] given a source without our finalizer, then nothing is read or written', async () => {
+  it('[provisioner#208] given a source without our finalizer, then nothing is read or written', async () => {
     const s = await someSources({ seed: [aDyingClaim({ finalizers: [user] })] });
     expect(s.requestLines()).toEqual([]);
   });
 
-  it('[provisioner-sources#209] given a source that is not being deleted, then it is not queued, and its deletion is noticed', async () => {
+  it('[provisioner#209] given a source that is not being deleted, then it is not queued, and its deletion is noticed', async () => {
     const claim = aClaim({ name: 'original', finalizers: [cloningProtection], spec: { volumeName: 'pv' } });
     const source: PersistentVolumeClaim = { ...claim, status: { phase: 'Bound' } };
     const s = await someSources({ seed: [source] });

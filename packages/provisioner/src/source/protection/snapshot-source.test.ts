@@ -17,7 +17,7 @@ const sweepMs = 300_000;
 const seeded = (...claims: readonly ReturnType<typeof aRestore>[]) => [aSnapshot(), aContent(), ...claims];
 
 describe('what an earlier program left', () => {
-  it('[provisioner-sources#210] given only bound claims or none, when it starts, then the finalizer goes and those of others stay', async () => {
+  it('[provisioner#210] given only bound claims or none, when it starts, then the finalizer goes and those of others stay', async () => {
     for (const claims of [[], [aRestore({ phase: 'Bound' })]]) {
       const s = await someSources({ seed: seeded(...claims) });
       expect([s.finalizers(), s.writes()]).toEqual([others, [removal]]);
@@ -46,7 +46,7 @@ describe('what an earlier program left', () => {
     ['being deleted, with its outcome open', { deleting: 'yes', protection: 'on' }],
     ['bound, with its outcome open', { phase: 'Bound', protection: 'on' }],
   ] as [string, UserFacts][])(
-    '[provisioner-sources#211] given a claim that restores it, %s, when swept, then the finalizer stays and nothing is asked',
+    '[provisioner#211] given a claim that restores it, %s, when swept, then the finalizer stays and nothing is asked',
     async (_what, facts) => {
       const s = await someSources({ seed: seeded(aRestore({ phase: 'Bound', name: 'first' }), aRestore(facts)) });
       await s.clock.advance(2 * sweepMs);
@@ -54,7 +54,7 @@ describe('what an earlier program left', () => {
     },
   );
 
-  it('[provisioner-sources#212] given a claim of a kind VolumeSnapshot of another group, when swept, then it does not keep the finalizer', async () => {
+  it('[provisioner#212] given a claim of a kind VolumeSnapshot of another group, when swept, then it does not keep the finalizer', async () => {
     const s = await someSources({ seed: seeded(aRestore({ source: { apiGroup: 'example.com' } })) });
     expect(s.finalizers()).toEqual(others);
   });
@@ -64,7 +64,7 @@ describe('what an earlier program left', () => {
     expect(s.finalizers()).toEqual(others);
   });
 
-  it('[provisioner-sources#208] given a snapshot without our finalizer, when swept, then nothing is read or written', async () => {
+  it('[provisioner#208] given a snapshot without our finalizer, when swept, then nothing is read or written', async () => {
     const s = await someSources({ seed: [aSnapshot({ finalizers: others })] });
     await s.clock.advance(sweepMs);
     expect(s.requestLines()).toEqual([]);
@@ -153,7 +153,7 @@ describe('claims of this process', () => {
     expect(s.requestLines()).toEqual(['get volumesnapshots daily', 'update volumesnapshots daily']);
   });
 
-  it('[provisioner-sources#134] given two claims restore one snapshot, when the first is done, then the finalizer stays until the second is', async () => {
+  it('[provisioner#134] given two claims restore one snapshot, when the first is done, then the finalizer stays until the second is', async () => {
     const claims = [aRestore({ name: 'a' }), aRestore({ name: 'b' })];
     const s = await someSources({ seed: seeded(...claims) });
     await s.references.acquire(uid('a'), daily);
@@ -170,7 +170,7 @@ describe('claims of this process', () => {
     expect([s.finalizers(), s.writes()]).toEqual([others, [removal]]);
   });
 
-  it('[provisioner-sources#159] given a claim of another namespace, when it is done, then the finalizer goes without a sweep', async () => {
+  it('[provisioner#159] given a claim of another namespace, when it is done, then the finalizer goes without a sweep', async () => {
     const foreign = aRestore({ namespace: 'apps', ref: { namespace: 'team' } });
     const features = { crossNamespaceVolumeDataSource: true } as never;
     const s = await someSources({ seed: seeded(foreign), sweep: 'off', settings: { features } });
@@ -204,7 +204,7 @@ describe('claims of this process', () => {
     expect(s.snapshot()).toBeUndefined();
   });
 
-  it('[provisioner-sources#133] given a claim that fails for good, when its snapshot is deleted, then the snapshot goes; without a deletion it stays protected', async () => {
+  it('[provisioner#133] given a claim that fails for good, when its snapshot is deleted, then the snapshot goes; without a deletion it stays protected', async () => {
     const s = await someSources({ seed: seeded(aRestore()) });
     await s.references.acquire(uid('restored'), daily);
     s.references.release(uid('restored'), 'failed');
@@ -277,7 +277,7 @@ describe('beside a restore', () => {
     expect([s.finalizers(), s.writes()]).toEqual([others, [removal]]);
   });
 
-  it('[provisioner-sources#211] given such a claim and a finalizer that an earlier program left, when swept, then the finalizer stays', async () => {
+  it('[provisioner#211] given such a claim and a finalizer that an earlier program left, when swept, then the finalizer stays', async () => {
     const s = await someSources({ seed: seeded(aRestore({ annotations: {} })) });
     await s.clock.advance(2 * sweepMs);
     expect([s.finalizers(), s.requestLines()]).toEqual([both, []]);

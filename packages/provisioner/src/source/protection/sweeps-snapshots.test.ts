@@ -60,21 +60,21 @@ it('given kinds, permission and a driver with snapshots, then snapshots are swep
   expect(await ask({})).toMatchObject({ sweeps: true, said: [] });
 });
 
-it('[provisioner-sources#213] given the interval 0 or a driver without snapshots, then nothing is swept, asked or logged', async () => {
+it('[provisioner#213] given the interval 0 or a driver without snapshots, then nothing is swept, asked or logged', async () => {
   const nothing = { sweeps: false, said: [], requests: [] };
   expect([await ask({ intervalMs: 0 }), await ask({ driver: aDriver() })]).toEqual([nothing, nothing]);
 });
 
-it('[provisioner-sources#213] given the cluster has no snapshot kinds, then nothing is swept, which is logged once', async () => {
+it('[provisioner#213] given the cluster has no snapshot kinds, then nothing is swept, which is logged once', async () => {
   const { sweeps, said } = await ask({}, { types: [] });
   expect([sweeps, said]).toEqual([false, [`${disabled}the cluster does not serve VolumeSnapshot`]]);
 });
 
-it('[provisioner-sources#213] given discovery fails, then snapshots are swept, and nothing is logged', async () => {
+it('[provisioner#213] given discovery fails, then snapshots are swept, and nothing is logged', async () => {
   expect(await ask({}, { fails: 'discovery' })).toMatchObject({ sweeps: true, said: [] });
 });
 
-it('[provisioner-sources#214] given snapshots may not be listed, then nothing is swept, which is logged once; any other failure does not matter', async () => {
+it('[provisioner#214] given snapshots may not be listed, then nothing is swept, which is logged once; any other failure does not matter', async () => {
   const { sweeps, said } = await ask({}, { verbs: ['get', 'update'] });
   expect([sweeps, said]).toEqual([
     false,
