@@ -32,7 +32,8 @@ export const chartRights: readonly Scenario[] = [
     title:
       'each program with the arguments and rights that the charts render for it: capacity, claim, attach, grow, modify, snapshot, group, delete, and no request is refused',
     needs: ['rbac', 'audit', 'controller-manager', 'attributes-classes', 'driver-settings', 'driver-journal'],
-    exclusive: ['snapshot-controller'],
+    // Its node runs no pods, and a kubelet's pods must not be placed there.
+    exclusive: ['snapshot-controller', 'kubelet'],
     run: async (ctx) => {
       await ensureTools(['helm'], { env: ctx.testRun.env });
       const stage = await setStage(ctx);
