@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import { walkFlow } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
-import { aGroup, aSnapshot } from '../../testing/builders.ts';
+import {
+  aClass,
+  aContent,
+  aGroup,
+  aGroupClass,
+  aGroupContent,
+  aSnapshot,
+  someSettings,
+} from '../../testing/builders.ts';
+import { handle as handleGroup } from '../group-snapshot/flow.ts';
 import { groupKind } from '../group-snapshot/kind.ts';
+import { handle as handleSnapshot } from '../snapshot/flow.ts';
 import { snapshotKind } from '../snapshot/kind.ts';
 import { cutContent } from './flow.ts';
 
@@ -26,4 +36,41 @@ it.each([
   const isAsked = then === 'the API server is asked';
   expect(ofSnapshot.steps.filter((line) => line.endsWith('askContent'))).toEqual(isAsked ? ['S11 askContent'] : []);
   expect(ofGroup.steps.filter((line) => line.endsWith('askContent'))).toEqual(isAsked ? ['G12 askContent'] : []);
+});
+
+it('given a snapshot or a group that was cut and whose content the cache lacks, when the API server has it, then the status follows it, and no other content is made', async () => {
+  const status = { creationTime: '2026-01-01T00:00:00Z' };
+  const ofSnapshot = await walkFlow(
+    handleSnapshot(
+      {
+        snapshot: aSnapshot({ status }),
+        classes: [aClass()],
+        claim: undefined,
+        isClaimBeingReleased: false,
+        isClaimInUse: false,
+        volume: undefined,
+        node: '',
+        content: undefined,
+        contentGroup: undefined,
+        isBeingRestored: false,
+        group: 'none',
+      },
+      someSettings(),
+    ),
+    { prepare: aSnapshot({ status }), begin: undefined, askContent: aContent(), saveStatus: undefined },
+  );
+  const others = (line: string): boolean => !line.endsWith('prepare');
+  expect(ofSnapshot.steps.filter(others)).toEqual(['S3 begin', 'S11 askContent', 'S16 saveStatus']);
+  const group = aGroup({ status });
+  const observed = { group, classes: [aGroupClass()], content: undefined };
+  const ofGroup = await walkFlow(
+    handleGroup({ ...observed, nodes: [], incomplete: [], owned: [], beingRestored: [] }),
+    {
+      prepare: group,
+      begin: undefined,
+      askContent: aGroupContent(),
+      saveStatus: undefined,
+    },
+  );
+  expect(ofGroup.steps.filter(others)).toEqual(['G3 begin', 'G12 askContent', 'G16 saveStatus']);
 });
