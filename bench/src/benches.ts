@@ -16,7 +16,7 @@ const cpu = scale('s', 2);
 
 type Row = readonly [id: string, title: string, scale: Omit<Measure, 'title'>];
 const rows = (...all: readonly Row[]): Measures =>
-  Object.fromEntries(all.map(([id, title, { ...more }]) => [id, { title, ...more }]));
+  Object.fromEntries(all.map(([id, title, scale]) => [id, { title, ...scale }]));
 const memory = (as: string, when: string): readonly Row[] => [
   [`rss${as}`, `RSS, ${when}`, mib],
   [`anon${as}`, `anonymous memory, ${when}`, mib],

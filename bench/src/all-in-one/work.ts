@@ -6,12 +6,11 @@
 import { rightOf, type Environment } from '@csi-sidecars/e2e';
 import { driverFlags } from '../attacher/work.ts';
 import type { Part } from '../side-by-side/bench.ts';
-import { implementationOf, type Implementation } from '../side-by-side/implementations.ts';
+import { type Implementation, implementationOf, type ProgramTerms } from '../side-by-side/implementations.ts';
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
 import { cpuSeconds, memoryOf } from '../side-by-side/process-cost.ts';
 import type { Sidecar, BenchEnvironment } from '../side-by-side/environment.ts';
-import type { ProgramTerms } from '../side-by-side/implementations.ts';
 import { clear, perform, prepare, works } from './objects.ts';
 
 /** A port that no other test environment has at the time: they run one after another. */

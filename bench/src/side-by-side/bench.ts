@@ -2,11 +2,10 @@
 /** One bench that compares programs: a row of the table in `benches.ts`, and the module that makes its load. */
 import type { Environment } from '@csi-sidecars/e2e';
 import type { Kind } from '../runtime/objects.ts';
-import type { Implementation } from './implementations.ts';
+import type { Implementation, ProgramTerms } from './implementations.ts';
 import type { Measures, Recording, Scale } from './measures.ts';
 import type { Load, Options } from './options.ts';
 import type { BenchEnvironment } from './environment.ts';
-import type { ProgramTerms } from './implementations.ts';
 
 export interface Bench {
   readonly what: string;

@@ -23,7 +23,7 @@ export interface Steps {
 }
 
 export interface Worker {
-  /** Of programs that work together, the name of one: it begins its measures. */
+  /** Precedes the names of its measures where several programs work together. Default: nothing does. */
   readonly name?: string;
   readonly sidecar: Sidecar;
 }

@@ -17,7 +17,7 @@ export interface Watched<T extends KubeObject> {
 export interface Watching extends AsyncDisposable {
   /** By name, the first time. */
   at(state: string): ReadonlyMap<string, number>;
-  /** Of these names. */
+  /** As `at`, for these names in their order. NaN: it has not been reached. */
   times(state: string, names: readonly string[]): readonly number[];
   /** Resolves when all of these names have reached the state. */
   until(state: string, names: readonly string[]): Promise<void>;

@@ -18,7 +18,7 @@ export interface RuleGroups {
   readonly groups: readonly { readonly name: string; readonly rules: readonly Rule[] }[];
 }
 
-export const promtoolPath: string = locate(catalogue.promtool, process.env).path;
+const promtoolPath: string = locate(catalogue.promtool, process.env).path;
 export const hasPromtool: boolean = existsSync(promtoolPath);
 
 /** An alert that fires, and the container that it names, if it names one. */

@@ -3,8 +3,14 @@
 import type { Handlers } from '@csi-sidecars/csi/testing';
 import { systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
 import { aClaim, aClass } from '@csi-sidecars/provisioner/testing';
-import type { CSINode, KubeObject, PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
-import type { VolumeAttachment } from '@csi-sidecars/runtime';
+import type {
+  CSINode,
+  KubeObject,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  StorageClass,
+  VolumeAttachment,
+} from '@csi-sidecars/runtime';
 import { type DrivenOptions, type DrivenProgram, fakeHost, runOverDriver } from '@csi-sidecars/sidecar/testing';
 import type { VolumeSnapshotClass, VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { snapshotTypes } from '@csi-sidecars/volume/testing';

@@ -91,7 +91,7 @@ export function* release({ volume, isAttached }: Observed, driverName: string): 
 }
 
 /** True if the volume has our finalizer and either is being deleted, or is an in-tree volume that is not migrated to us. */
-export function isReleasable(volume: PersistentVolume, driverName: string): boolean {
+function isReleasable(volume: PersistentVolume, driverName: string): boolean {
   const { deletionTimestamp, finalizers = [], annotations: marks } = volume.metadata ?? {};
   if (!finalizers.includes(finalizerOf(driverName))) return false;
   return deletionTimestamp !== undefined || (isInTree(volume) && marks?.[annotations.migratedTo] !== driverName);

@@ -221,7 +221,7 @@ export function watchedCsiNodes(driverName: string): InformerOptions<CSINode> {
   };
 }
 
-export function watchedGrants(): InformerOptions<ReferenceGrant> {
+function watchedGrants(): InformerOptions<ReferenceGrant> {
   return {
     resource: referenceGrants,
     resyncMs: grantResyncMs,

@@ -128,7 +128,7 @@ export const always: ClaimContext = {
 };
 
 /** `done`, or `retry, Warning: text, failure`. */
-export function showEnd({ outcome, events, driverEvents, counts, answer, givenUp }: Concluded): string {
+function showEnd({ outcome, events, driverEvents, counts, answer, givenUp }: Concluded): string {
   return [
     outcome.kind === 'requeueAfter' ? `requeueAfter ${outcome.afterMs}` : outcome.kind,
     ...[...events, ...driverEvents].map(({ type, message }) => `${type}: ${message}`),

@@ -2,16 +2,22 @@
 /** Copies the annotation `example.com/owner` of each ConfigMap into a label, so that `kubectl get configmaps -l owner=ada` works. */
 import {
   conclude,
+  type Conclusion,
   defineLoop,
   done,
+  type Flow,
   keyOf,
+  type KubeObject,
+  type LoopTypes,
+  type ObjectKey,
   orEnd,
   perform,
+  type Resource,
   retry,
+  type Run,
   runController,
   splitKey,
 } from '@csi-sidecars/runtime';
-import type { Conclusion, Flow, KubeObject, LoopTypes, ObjectKey, Resource, Run } from '@csi-sidecars/runtime';
 
 const configMaps: Resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
 

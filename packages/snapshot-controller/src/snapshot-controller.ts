@@ -10,7 +10,7 @@ import {
   type Metrics,
 } from '@csi-sidecars/runtime';
 import { claimLoop } from './claim.ts';
-import { groupKind, singleKind } from './content/kinds.ts';
+import { groupContentKind, singleContentKind } from './content/kinds.ts';
 import { contentLoop } from './content/loop.ts';
 import { groupSnapshotLoop } from './group-snapshot/loop.ts';
 import { createOperations } from './operations.ts';
@@ -45,12 +45,12 @@ function loopsOf(
   return [
     snapshotLoop({ ...shared, ...ofClaims }, watched),
     claimLoop(ofClaims, watched),
-    contentLoop(shared, singleKind, { contents, snapshots }),
+    contentLoop(shared, singleContentKind, { contents, snapshots }),
     ...(groups === undefined || groupContents === undefined
       ? []
       : [
           groupSnapshotLoop(shared, watched),
-          contentLoop(shared, groupKind, { contents: groupContents, snapshots: groups }),
+          contentLoop(shared, groupContentKind, { contents: groupContents, snapshots: groups }),
         ]),
   ];
 }

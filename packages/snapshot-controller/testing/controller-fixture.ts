@@ -15,6 +15,7 @@ import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import {
   createTestCluster,
   forbidden,
+  kindOf,
   startController,
   type StartedController,
   type StartOptions,
@@ -131,10 +132,6 @@ function clusterOf({ rules = clusterRules }: FixtureOptions): TestCluster {
   cluster.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
   return cluster;
 }
-
-/** `patch volumesnapshots/status` */
-const kindOf = ({ verb, resource, subresource }: Parameters<FaultRule['when']>[0]): string =>
-  `${verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}`;
 
 function toFixture(running: StartedController): Fixture {
   const { server, faults } = running;

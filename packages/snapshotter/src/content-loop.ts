@@ -12,9 +12,8 @@ import {
 } from '@csi-sidecars/runtime';
 import { matters } from './changes.ts';
 import { hasStatus } from './content-object.ts';
-import type { ContentContext, ContentKind, ContentLoop, ContentTypes } from './content-types.ts';
+import type { ContentContext, ContentKind, ContentLoop, ContentTypes, Observed } from './content-types.ts';
 import { handle } from './flow.ts';
-import type { Observed } from './content-types.ts';
 
 export interface ContentWatches<T extends ContentTypes> {
   readonly contents: InformerOptions<T['content']>;

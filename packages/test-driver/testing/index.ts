@@ -9,5 +9,5 @@ export { recordedEvents } from './recorded-events.ts';
 export { conflict, forbidden, gib, internalError, startController } from './start-controller.ts';
 export type { ControllerUnderTest, StartedController, StartOptions } from './start-controller.ts';
 export { there } from './there.ts';
-export { createTestCluster, faultOn, prepareVolumes } from './test-cluster.ts';
+export { createTestCluster, faultOn, kindOf, prepareVolumes } from './test-cluster.ts';
 export type { TestCluster, TestClusterOptions } from './test-cluster.ts';

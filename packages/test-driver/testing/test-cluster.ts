@@ -58,7 +58,9 @@ export async function prepareVolumes({ driver }: Pick<TestCluster, 'driver'>, by
 
 /** The fault meets the next so many requests of this kind, for example `patch volumeattachments/status`. */
 export function faultOn(what: string, fault: Fault, times = 1): FaultRule {
-  const when: FaultRule['when'] = ({ verb, resource, subresource }) =>
-    `${verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}` === what;
-  return { when, fault, times };
+  return { when: (target) => kindOf(target) === what, fault, times };
 }
+
+/** `patch volumeattachments/status` */
+export const kindOf = ({ verb, resource, subresource }: Parameters<FaultRule['when']>[0]): string =>
+  `${verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}`;

@@ -144,7 +144,7 @@ describe.skipIf(!hasHelm)('everything on', () => {
       ...antiAffinity({
         preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: term }],
       }),
-      // The webhook has no account, runs on any network, and ends when it was told to.
+      // The webhook has no account, runs on any network, and ends as soon as it gets SIGTERM.
       serviceAccountName: null,
       hostNetwork: null,
       dnsPolicy: null,

@@ -6,8 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { aDriver, anAttachment, finalizer, someSettings } from '../../testing/builders.ts';
 import { attachmentKey } from '../attachment.ts';
 import { createAttachmentRuns } from '../attachment-runs.ts';
-import { createAttachMemory } from './memory.ts';
-import type { Publication, UnpublishCall } from './memory.ts';
+import { createAttachMemory, type Publication, type UnpublishCall } from './memory.ts';
 import type { AttachContext, AttachRun } from './look.ts';
 import { publish, unpublish, unpublishOrphan } from './steps.ts';
 

@@ -2,8 +2,7 @@
 import { ok, refuse } from '@csi-sidecars/volume';
 import { expect, it } from 'vitest';
 import { anAttachment, attached } from '../../testing/builders.ts';
-import { decide } from './loop.ts';
-import type { Action, Comparison } from './loop.ts';
+import { type Action, type Comparison, decide } from './loop.ts';
 
 const names = { volumeHandle: 'volume-1', nodeId: 'id-of-node1' };
 const on = (...nodeIds: string[]) => new Map([['volume-1', new Set(nodeIds)]]);

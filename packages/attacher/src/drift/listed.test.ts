@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { CsiChannel, ListVolumesResponseInput } from '@csi-sidecars/csi';
-import { CsiError } from '@csi-sidecars/csi';
+import { type CsiChannel, CsiError, type ListVolumesResponseInput } from '@csi-sidecars/csi';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { listPublished } from './listed.ts';

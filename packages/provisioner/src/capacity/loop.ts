@@ -15,10 +15,9 @@ import {
 import type { Segments, SegmentSource } from '../topology/segments.ts';
 import type { WatchedForCapacity } from '../watched.ts';
 import { publish } from './flow.ts';
-import type { Observed } from './steps.ts';
+import { type CapacityDeps, type CapacityWatched, look, type Observed } from './steps.ts';
 import { type CapacityTarget, counts, type ItemKey, itemsOf, splitItem } from './items.ts';
 import { itemOfObject } from './object.ts';
-import { type CapacityDeps, type CapacityWatched, look } from './steps.ts';
 
 interface CapacityLoop extends LoopTypes {
   readonly key: ItemKey;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The in-use references of sources: which claims of this process need theirs. A claim holds its source from before the source is protected until the claim is settled,
- * saved or given up. The source loops remove no finalizer from a source that is held.
+ * Which sources are in use by claims of this process. A claim refers to its source from before the source is protected until the claim is
+ * settled, saved or given up. The source loops remove no finalizer from a source to which a claim refers.
  *
  * | A claim | because | its source |
  * |---|---|---|
- * | has it in use | a CreateVolume may begin, be under way, or have made a volume that is not recorded | stays protected |
+ * | in use | a CreateVolume may begin, be under way, or have made a volume that is not recorded | stays protected |
  * | failed | no volume is made for it: its last CreateVolume was settled without one, or none was sent and it alone protected the source | may go if it is being deleted |
  * | unknown | this process has not called CreateVolume for it | stays protected while the claim is pending |
  */

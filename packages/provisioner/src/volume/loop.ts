@@ -11,8 +11,7 @@ import {
 } from '@csi-sidecars/runtime';
 import type { Watched } from '../watched.ts';
 import { type Conclusion, lookAfter } from './flow.ts';
-import type { Observed } from './steps.ts';
-import { look, type VolumeContext, type VolumeWatched } from './steps.ts';
+import { look, type Observed, type VolumeContext, type VolumeWatched } from './steps.ts';
 import { isToBeDeleted, needsWork } from './volume.ts';
 
 interface VolumeLoop extends LoopTypes {

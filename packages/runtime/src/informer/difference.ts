@@ -2,8 +2,7 @@
 /** Compares one content with the next. */
 import type { KubeObject } from '../api/objects.ts';
 import type { Budget } from './budget.ts';
-import type { ObjectKey } from './key.ts';
-import { keyOf } from './key.ts';
+import { keyOf, type ObjectKey } from './key.ts';
 import type { ReadonlyObjects } from './objects-by-key.ts';
 import type { Store } from './store.ts';
 

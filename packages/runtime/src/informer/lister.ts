@@ -4,13 +4,12 @@ import type { KubeObject } from '../api/objects.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Content } from './content.ts';
 import type { Lister } from './informer.ts';
-import type { ObjectKey } from './key.ts';
-import { keyOf } from './key.ts';
+import { keyOf, type ObjectKey } from './key.ts';
 import type { MutationCache } from './mutation-cache.ts';
 import type { Store } from './store.ts';
 
 /** The index that `list(namespace)` uses, see `byNamespace`. */
-export const namespaceIndex = 'namespace';
+const namespaceIndex = 'namespace';
 
 export interface ListerDeps<T extends KubeObject> {
   readonly content: Pick<Content<T>, 'store' | 'resourceVersion'>;

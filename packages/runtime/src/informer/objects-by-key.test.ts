@@ -3,8 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { usedHeap } from '../../testing/used-heap.ts';
 import type { KubeObject } from '../api/objects.ts';
-import type { ObjectKey } from './key.ts';
-import { keyOf, toObjectKey } from './key.ts';
+import { keyOf, type ObjectKey, toObjectKey } from './key.ts';
 import { createObjectsByKey } from './objects-by-key.ts';
 
 const anObject = (key: ObjectKey, uid = ''): KubeObject => {

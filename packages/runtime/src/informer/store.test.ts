@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../api/objects.ts';
 import { createIndexTable } from './index-table.ts';
 import type { Indexers } from './informer.ts';
-import type { ObjectKey } from './key.ts';
-import { keyOf, toObjectKey } from './key.ts';
+import { keyOf, type ObjectKey, toObjectKey } from './key.ts';
 import { createStore, type Store } from './store.ts';
 
 const object = (name: string, values: readonly string[]): KubeObject => ({

@@ -9,8 +9,7 @@
 import type { KubeObject } from '../api/objects.ts';
 import { createIndexTable, type IndexTable } from './index-table.ts';
 import type { Indexers } from './informer.ts';
-import type { ObjectKey } from './key.ts';
-import { keyOf } from './key.ts';
+import { keyOf, type ObjectKey } from './key.ts';
 import { createObjectsByKey, type ReadonlyObjects } from './objects-by-key.ts';
 
 export interface Store<T extends KubeObject> {

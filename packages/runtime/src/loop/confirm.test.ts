@@ -17,17 +17,15 @@ import { createApiClient } from '../api/create-client.ts';
 import type { Node, PersistentVolume, StorageClass } from '../api/objects.ts';
 import { persistentVolumes, storageClasses } from '../api/resource.ts';
 import { writeObject } from '../api/write-object.ts';
-import { done, retry } from '../controller/reconcile.ts';
+import { type Conclusion, done, retry } from '../controller/reconcile.ts';
 import { createInformerFactory } from '../informer/factory.ts';
-import type { ObjectKey } from '../informer/key.ts';
-import { keyOf, toObjectKey } from '../informer/key.ts';
+import { keyOf, type ObjectKey, toObjectKey } from '../informer/key.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
 import { createWorkQueueMetrics } from '../workqueue/queue-metrics.ts';
 import { createController } from './create-controller.ts';
 import { defineLoop } from './define-loop.ts';
 import { conclude, orEnd, perform } from './flow.ts';
 import type { Caches, LoopTypes, Run } from './loop.ts';
-import type { Conclusion } from '../controller/reconcile.ts';
 
 interface Labels extends LoopTypes {
   readonly key: ObjectKey;

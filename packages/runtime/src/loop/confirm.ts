@@ -10,8 +10,7 @@ import type { ApiClient } from '../api/client.ts';
 import type { KubeObject } from '../api/objects.ts';
 import type { Resource } from '../api/resource.ts';
 import type { Informer } from '../informer/informer.ts';
-import type { ObjectKey } from '../informer/key.ts';
-import { splitKey } from '../informer/key.ts';
+import { type ObjectKey, splitKey } from '../informer/key.ts';
 import type { Cache } from './loop.ts';
 import type { Watching } from './watch.ts';
 

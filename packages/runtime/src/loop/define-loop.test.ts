@@ -12,11 +12,10 @@ import {
 import { createApiClient } from '../api/create-client.ts';
 import type { PersistentVolume, StorageClass } from '../api/objects.ts';
 import { persistentVolumes, storageClasses } from '../api/resource.ts';
-import { done, requeueAfter, retry } from '../controller/reconcile.ts';
+import { type Conclusion, done, requeueAfter, retry } from '../controller/reconcile.ts';
 import { type LeaseGate, openGate } from '../controller/start-gate.ts';
 import { createInformerFactory } from '../informer/factory.ts';
-import type { ObjectKey } from '../informer/key.ts';
-import { keyOf, toObjectKey } from '../informer/key.ts';
+import { keyOf, type ObjectKey, toObjectKey } from '../informer/key.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
 import { createWorkQueueMetrics } from '../workqueue/queue-metrics.ts';
 import { itemExponential } from '../workqueue/rate-limiters.ts';
@@ -24,7 +23,6 @@ import { createController } from './create-controller.ts';
 import { defineLoop } from './define-loop.ts';
 import { conclude, type Flow, orEnd, perform } from './flow.ts';
 import type { LoopSpec, LoopTypes, Run, Primary, When } from './loop.ts';
-import type { Conclusion } from '../controller/reconcile.ts';
 
 interface Observed {
   readonly volume: PersistentVolume | undefined;

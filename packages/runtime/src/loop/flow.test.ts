@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
 import { walkFlow } from '../../testing/walk-flow.ts';
-import { done, retry } from '../controller/reconcile.ts';
+import { type Conclusion, done, retry } from '../controller/reconcile.ts';
 import { conclude, concluded, ending, type Flow, orEnd, perform, runFlow } from './flow.ts';
-import type { Conclusion } from '../controller/reconcile.ts';
 
 const failure = new Error('no');
 const read = (_run: unknown, name: string): Promise<string> => Promise.resolve(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The one order in which the parts of a program start, whoever chooses the parts (`runController`, the programs of `sidecar`):
+ * The one order in which the parts of a program start. `runController` and the programs of `sidecar` choose the parts:
  *
  *   API server | open | HTTP | prepare | lease, or at once | caches | loops
  *

@@ -18,16 +18,14 @@ import { type ApiClientOptions, createApiClient } from '../api/create-client.ts'
 import { leases, persistentVolumes } from '../api/resource.ts';
 import { userAgent } from '../api/user-agent.ts';
 import { systemClock } from '../clock/system-clock.ts';
-import { done } from '../controller/reconcile.ts';
+import { type Conclusion, done } from '../controller/reconcile.ts';
 import { type Transport, TransportError } from '../api/transport.ts';
 import { openGate } from '../controller/start-gate.ts';
 import { createInformerFactory } from '../informer/factory.ts';
-import type { ObjectKey } from '../informer/key.ts';
-import { keyOf } from '../informer/key.ts';
+import { keyOf, type ObjectKey } from '../informer/key.ts';
 import { conclude, perform } from '../loop/flow.ts';
 import { defineLoop } from '../loop/define-loop.ts';
 import type { Loop, LoopTypes, Run } from '../loop/loop.ts';
-import type { Conclusion } from '../controller/reconcile.ts';
 import type { CrashOrigin, SignalName } from '../process/shutdown.ts';
 import type { RunControllerOptions } from './options.ts';
 import { runController } from './run-controller.ts';

@@ -136,10 +136,7 @@ export function* bind<T extends Types>(
 }
 
 /** The cache may be behind: the API server is asked. */
-export function askContent<T extends Types>(
-  { kind, snapshot }: Binding<T>,
-  row: string,
-): Flow<T['content'] | undefined> {
+function askContent<T extends Types>({ kind, snapshot }: Binding<T>, row: string): Flow<T['content'] | undefined> {
   return orEnd(perform(row, step.askContent<T>, kind.contentNameFor(snapshot)), (failure) =>
     conclude(row, retry(failure)),
   );

@@ -12,7 +12,7 @@ import { expect, it } from 'vitest';
 import { aContent, aGroupContent, aSnapshot } from '../../testing/builders.ts';
 import { aController, forbidden } from '../../testing/controller-fixture.ts';
 import { aControllerOf } from '../../testing/decided.ts';
-import { groupKind, singleKind } from './kinds.ts';
+import { groupContentKind, singleContentKind } from './kinds.ts';
 
 const name = 'snapcontent-uid-of-snap';
 const goingSnapshot = aSnapshot({
@@ -46,14 +46,14 @@ it.each([
     id: '[snapshot-controller#C1]',
     row: 'C1',
     resource: volumeSnapshotContents,
-    queue: singleKind.queueName,
+    queue: singleContentKind.queueName,
     content: bare,
   },
   {
     id: '[snapshot-controller#K1]',
     row: 'K1',
     resource: volumeGroupSnapshotContents,
-    queue: groupKind.queueName,
+    queue: groupContentKind.queueName,
     content: aGroupContent({ metadata: { finalizers: [] } }),
   },
 ])(

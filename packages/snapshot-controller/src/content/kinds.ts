@@ -31,7 +31,7 @@ export interface Rows {
   readonly unprotected: string;
 }
 
-export const singleKind: ContentKind<VolumeSnapshotContent, VolumeSnapshot> = {
+export const singleContentKind: ContentKind<VolumeSnapshotContent, VolumeSnapshot> = {
   ...snapshotPair,
   queueName: 'snapshot-controller-content',
   rows: { gone: 'C1', invalid: 'C2', unbound: 'C3', settled: 'C4', unprotected: 'C5' },
@@ -41,7 +41,7 @@ export const singleKind: ContentKind<VolumeSnapshotContent, VolumeSnapshot> = {
   isKept: ({ spec, status }) => spec?.deletionPolicy !== 'Delete' || (status?.volumeGroupSnapshotHandle ?? '') !== '',
 };
 
-export const groupKind: ContentKind<VolumeGroupSnapshotContent, VolumeGroupSnapshot> = {
+export const groupContentKind: ContentKind<VolumeGroupSnapshotContent, VolumeGroupSnapshot> = {
   ...groupPair,
   queueName: 'snapshot-controller-group-content',
   rows: { gone: 'K1', invalid: 'K2', unbound: 'K3', settled: 'K4', unprotected: 'K5' },

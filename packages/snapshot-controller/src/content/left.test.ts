@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { aContent, aGroup, aGroupContent, aSnapshot } from '../../testing/builders.ts';
 import { aController, type Fixture, forbidden } from '../../testing/controller-fixture.ts';
 import { aControllerOf } from '../../testing/decided.ts';
-import { groupKind, singleKind } from './kinds.ts';
+import { groupContentKind, singleContentKind } from './kinds.ts';
 
 interface How {
   readonly deleting?: 'yes';
@@ -34,9 +34,9 @@ const eventAbout = (name: string, owner: string, commands: readonly [string, str
 const kinds: readonly Kind[] = [
   {
     what: 'a content',
-    queue: singleKind.queueName,
-    contents: singleKind.contents,
-    owners: singleKind.snapshots,
+    queue: singleContentKind.queueName,
+    contents: singleContentKind.contents,
+    owners: singleContentKind.snapshots,
     mark: annotations.beingDeleted,
     owner: (uid = 'uid-of-snap') => aSnapshot({ uid }),
     content: aContent,
@@ -47,9 +47,9 @@ const kinds: readonly Kind[] = [
   },
   {
     what: 'a content of a group',
-    queue: groupKind.queueName,
-    contents: groupKind.contents,
-    owners: groupKind.snapshots,
+    queue: groupContentKind.queueName,
+    contents: groupContentKind.contents,
+    owners: groupContentKind.snapshots,
     mark: annotations.groupBeingDeleted,
     owner: (uid = 'uid-of-group') => aGroup({ uid }),
     content: aGroupContent,

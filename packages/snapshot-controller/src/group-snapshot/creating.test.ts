@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Dynamic groups from their creation until their members exist and they are ready. */
-import type { KubeObject, PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
-import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import {
+  type KubeObject,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+} from '@csi-sidecars/runtime';
 import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { faultOn, type TestCluster, there } from '@csi-sidecars/test-driver/testing';
 import {

@@ -24,10 +24,7 @@ import { groupKind } from './kind.ts';
 import * as messages from './messages.ts';
 
 /** The volumes of the claims that were selected, in their order. */
-export function groupVolumes(
-  sources: readonly Source[],
-  { spec }: VolumeGroupSnapshot,
-): Result<readonly PersistentVolume[]> {
+function groupVolumes(sources: readonly Source[], { spec }: VolumeGroupSnapshot): Result<readonly PersistentVolume[]> {
   if (sources.length === 0) return refuse(messages.nothingSelected(selectorLabel(spec?.source?.selector ?? {})));
   const volumes: PersistentVolume[] = [];
   for (const source of sources) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Which class a snapshot has. */
 import { there } from '@csi-sidecars/test-driver/testing';
-import { volumeSnapshotClasses, volumeSnapshots } from '@csi-sidecars/volume';
+import { snapshotFinalizers as finalizers, volumeSnapshotClasses, volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import {
   aClaim,
@@ -15,7 +15,6 @@ import {
   withoutClass,
 } from '../../testing/builders.ts';
 import { aController, type Fixture } from '../../testing/controller-fixture.ts';
-import { snapshotFinalizers as finalizers } from '@csi-sidecars/volume';
 
 const base = [aClaim(), aVolume()];
 const failure = (it: Fixture): string | undefined => it.snapshot()?.status?.error?.message;

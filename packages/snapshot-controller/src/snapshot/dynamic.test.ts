@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Dynamic snapshots from their creation until they are ready. */
-import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
+import {
+  snapshotAnnotations,
+  snapshotFinalizers as finalizers,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { faultOn, there } from '@csi-sidecars/test-driver/testing';
 import { describe, expect, it } from 'vitest';
@@ -16,7 +21,6 @@ import {
 } from '../../testing/builders.ts';
 import { planContent } from './plan-content.ts';
 import { aController, type Fixture, forbidden, refuseInTurn } from '../../testing/controller-fixture.ts';
-import { snapshotAnnotations, snapshotFinalizers as finalizers } from '@csi-sidecars/volume';
 
 const name = 'snapcontent-uid-of-snap';
 const ready = {

@@ -83,7 +83,7 @@ export const snapshotKind: ContentKind<SnapshotTypes> = {
 };
 
 /** snapshot-controller filled in the status of a member, which this program never does. */
-export function memberGotHandle({ previous, current }: Change<VolumeSnapshotContent>): boolean {
+function memberGotHandle({ previous, current }: Change<VolumeSnapshotContent>): boolean {
   if (previous === undefined || current === undefined || !isMember(current)) return false;
   return statusHandleOf(previous) === undefined && statusHandleOf(current) !== undefined;
 }

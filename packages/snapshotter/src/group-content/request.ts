@@ -11,8 +11,7 @@ import {
 } from '@csi-sidecars/volume';
 import { parametersOf, querySecretOf } from '../class-requests.ts';
 import { contentNameOf } from '../content-object.ts';
-import type { Planned, PlannedQuery } from '../content-types.ts';
-import type { FlowContext } from '../content-types.ts';
+import type { FlowContext, Planned, PlannedQuery } from '../content-types.ts';
 import { metadataKeys, snapshotNameOf } from '../names.ts';
 import { annotatedSecretOf } from '../secrets.ts';
 import { readGot } from './answer.ts';

@@ -9,8 +9,7 @@ import { newHandleOf } from '../content-object.ts';
 import type { StatusChange } from '../content-types.ts';
 import { timeOfNow } from '../int64.ts';
 import { readiness } from '../readiness.ts';
-import { volumesOf } from './group-content.ts';
-import type { TakenGroupSnapshot } from './group-content.ts';
+import { type TakenGroupSnapshot, volumesOf } from './group-content.ts';
 
 export function statusOf(
   content: VolumeGroupSnapshotContent,

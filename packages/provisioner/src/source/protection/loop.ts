@@ -19,12 +19,11 @@ import { chosenNodeOf, isOurs } from '../../claim/claim.ts';
 import { referencedBy, sourceKey, type SourceRef } from '../source.ts';
 import type { Watched } from '../../watched.ts';
 import { type Conclusion, isDeleted, letGo } from './flow.ts';
-import type { Observed } from './steps.ts';
+import type { Observed, SourceDeps, SourceWatched } from './steps.ts';
 import * as messages from './messages.ts';
 import { isPending, isRecorded, needOf } from './need.ts';
 import { objectKeyOf, type SourceKind, toSourceRef } from './source-kinds.ts';
 import { isDyingSource } from './watched.ts';
-import type { SourceDeps, SourceWatched } from './steps.ts';
 
 interface SourceLoop extends LoopTypes {
   readonly key: ObjectKey;

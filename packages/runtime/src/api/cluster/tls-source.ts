@@ -139,7 +139,7 @@ export function systemAuthorities({
   return found.length > 0 ? found : undefined;
 }
 
-export async function readPem(files: Files, pem: Pem): Promise<string> {
+async function readPem(files: Files, pem: Pem): Promise<string> {
   return pem.kind === 'file' ? readText(files, pem.path) : pem.text();
 }
 
