@@ -60,6 +60,25 @@ const ofAll =
   (q: number): NonNullable<Measure['summary']> =>
   (values) =>
     quantile(values, q);
+/** The steps of a life, with the programs that work in it and those that only watch. */
+const life: readonly (readonly [unit: string, working: readonly BenchProgram[], watching: readonly BenchProgram[]])[] =
+  [
+    ['bind', ['csi-provisioner'], ['csi-attacher', 'csi-resizer', 'snapshot-controller']],
+    ['attach', ['csi-attacher'], []],
+    ['resize', ['csi-resizer'], ['csi-provisioner', 'snapshot-controller']],
+    ['snapshot', ['csi-snapshotter', 'snapshot-controller'], []],
+    ['delete snapshot', ['csi-snapshotter', 'snapshot-controller'], []],
+    ['detach', ['csi-attacher'], []],
+    ['unbind', ['csi-provisioner', 'csi-attacher'], ['csi-resizer', 'snapshot-controller']],
+  ];
+const lifePrograms: readonly BenchProgram[] = [
+  'csi-sidecars',
+  'csi-provisioner',
+  'csi-attacher',
+  'csi-resizer',
+  'csi-snapshotter',
+  'snapshot-controller',
+];
 const snapshotPrograms = ['csi-snapshotter', 'snapshot-controller'] as const;
 
 export const benches: Readonly<Record<string, Bench>> = {
@@ -241,6 +260,44 @@ export const benches: Readonly<Record<string, Bench>> = {
     // Its claims are made with its snapshots, so that each names one.
     foreign: ['PersistentVolume'],
     work: () => import('./sources/work.ts'),
+  },
+  'whole-life': {
+    what: 'whole lives of volumes with all programs at once, ours combined and separate beside upstream’s (UPSTREAM_BIN=<folder>)',
+    title:
+      "All programs at once: csi-sidecars and snapshot-controller (combined), our own five programs (separate), and upstream's",
+    programs: [
+      ...program('csi-provisioner'),
+      ...program('csi-attacher'),
+      ...program('csi-resizer', { workersFlag: '--workers' }),
+      ...program('csi-snapshotter'),
+      ...program('snapshot-controller'),
+    ],
+    makes: ['combined', 'separate', 'upstream'],
+    load: { flag: 'volumes', title: 'volumes at once' },
+    measures: rows(
+      ['bind created rate', 'bind: volumes created per second', perSecond],
+      ...life.map(([unit]): Row => [`${unit} rate`, `${unit}: done per second`, perSecond]),
+      ...life.flatMap(([unit, working, watching]): readonly Row[] => [
+        [`all ${unit} cpu`, `${unit}: CPU time per 1,000, all programs`, cpu],
+        ...working.map((name): Row => [`${name} ${unit} cpu`, `${unit}: CPU time per 1,000, ${name}`, cpu]),
+        ...watching.map((name): Row => [
+          `${name} ${unit} cpu`,
+          `${unit}: CPU time per 1,000, ${name}, which only watches`,
+          cpu,
+        ]),
+      ]),
+      ['life cpu', 'CPU time per 1,000 whole lives, all programs', cpu],
+      ...life.map(([unit]): Row => [`all ${unit} requests`, `${unit}: API requests`, requests]),
+      ['life requests', 'API requests per whole life', requests],
+      ...['all', ...lifePrograms].flatMap((name): readonly Row[] => [
+        [`${name} start cpu`, `${name}: CPU time of a start and one life, until idle`, cpu],
+        [`${name} rss idle`, `${name}: RSS then`, mib],
+        [`${name} rss after`, `${name}: RSS after the work`, mib],
+        [`${name} rss minute`, `${name}: RSS a minute after the work`, mib],
+      ]),
+    ),
+    counts: requestsPer('whole life'),
+    work: () => import('./whole-life/work.ts'),
   },
   topology: {
     what: 'csi-provisioner beside upstream’s, with topology and as many nodes as claims (UPSTREAM_BIN=<folder>)',

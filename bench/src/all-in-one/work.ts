@@ -5,7 +5,7 @@
  */
 import { rightOf, type Environment } from '@csi-sidecars/e2e';
 import { driverFlags } from '../attacher/work.ts';
-import type { Part } from '../side-by-side/bench.ts';
+import type { Part, Work } from '../side-by-side/bench.ts';
 import { type Implementation, implementationOf, type ProgramTerms } from '../side-by-side/implementations.ts';
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
@@ -21,25 +21,32 @@ const probe: ProgramTerms = {
   workersFlag: undefined,
   flags: [`--http-endpoint=127.0.0.1:${probePort}`],
 };
-const combined: ProgramTerms = {
+
+/** `csi-sidecars` with these controllers, beside the flags that some of them need. */
+export const combinedOf = (controllers: readonly string[], flags: readonly string[] = []): ProgramTerms => ({
   name: 'csi-sidecars',
   workersFlag: '--worker-threads',
-  flags: [
-    '--controllers=attacher,provisioner,resizer,snapshotter,livenessprobe',
-    '--workers=100',
-    `--livenessprobe-http-endpoint=127.0.0.1:${probePort}`,
-  ],
-};
+  flags: [`--controllers=${controllers.join(',')}`, '--workers=100', ...flags],
+});
 
 /** Upstream's only if `UPSTREAM_BIN` is set. */
-export function makes(env: Environment, separate: readonly ProgramTerms[]): readonly Implementation[] {
+export function threeMakes(
+  env: Environment,
+  { combined, separate }: Readonly<Record<'combined' | 'separate', readonly ProgramTerms[]>>,
+): readonly Implementation[] {
   const { UPSTREAM_BIN: folder = '', ...own } = env;
   return [
-    implementationOf('combined', [combined], own),
-    implementationOf('separate', [...separate, probe], own),
-    ...(folder === '' ? [] : [implementationOf('upstream', [...separate, probe], env)]),
+    implementationOf('combined', combined, own),
+    implementationOf('separate', separate, own),
+    ...(folder === '' ? [] : [implementationOf('upstream', separate, env)]),
   ];
 }
+
+export const makes: NonNullable<Work['makes']> = (env, separate) => {
+  const controllers = ['attacher', 'provisioner', 'resizer', 'snapshotter', 'livenessprobe'];
+  const combined = combinedOf(controllers, [`--livenessprobe-http-endpoint=127.0.0.1:${probePort}`]);
+  return threeMakes(env, { combined: [combined], separate: [...separate, probe] });
+};
 
 /** Every watch that was opened: none of these runs lasts as long as one of them. */
 function countWatches(environment: BenchEnvironment, to: Recording): void {

@@ -13,7 +13,7 @@ import { watched, watching, type Watching } from '../side-by-side/watching.ts';
 /** As many as the driver is configured with. */
 export const nodeIds: readonly string[] = ['1', '2', '3', '4', '5'].map((n) => `storage-node-${n}`);
 
-const nodeName = ({ namespace }: BenchEnvironment, id: string): string => `${namespace}-${id}`;
+export const nodeName = ({ namespace }: BenchEnvironment, id: string): string => `${namespace}-${id}`;
 
 export async function registerNodes(environment: BenchEnvironment): Promise<void> {
   const { cluster, driver } = environment;

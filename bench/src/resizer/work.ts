@@ -35,7 +35,7 @@ export async function prepare(environment: BenchEnvironment): Promise<void> {
   });
 }
 
-async function askForMore(environment: BenchEnvironment, names: readonly string[]): Promise<void> {
+export async function askForMore(environment: BenchEnvironment, names: readonly string[]): Promise<void> {
   await changeClaims(environment, names, { resources: { requests: { storage: sizeAfter } } });
 }
 
@@ -56,23 +56,24 @@ async function changeClaims(
   );
 }
 
+const nameIf = (isSo: boolean, { metadata }: PersistentVolumeClaim): string | undefined =>
+  isSo ? metadata?.name : undefined;
+
+/** The name of a claim that has the size, with nothing of the expansion left in its status. */
+export function expanded(claim: PersistentVolumeClaim): string | undefined {
+  const { capacity, allocatedResourceStatuses } = claim.status ?? {};
+  return nameIf(capacity?.['storage'] === sizeAfter && allocatedResourceStatuses?.['storage'] === undefined, claim);
+}
+
 /** Done: a claim has the size or the class, and nothing of the change is left in its status. */
 async function watchClaims(environment: BenchEnvironment): Promise<Watching> {
   const { cluster, namespace } = environment;
-  const nameIf = (isSo: boolean, { metadata }: PersistentVolumeClaim): string | undefined =>
-    isSo ? metadata?.name : undefined;
   return await watching(cluster, [
     watched({
       resource: persistentVolumeClaims,
       namespace,
       states: {
-        expanded: (claim) => {
-          const { capacity, allocatedResourceStatuses } = claim.status ?? {};
-          return nameIf(
-            capacity?.['storage'] === sizeAfter && allocatedResourceStatuses?.['storage'] === undefined,
-            claim,
-          );
-        },
+        expanded,
         modified: (claim) => {
           const { currentVolumeAttributesClassName, modifyVolumeStatus } = claim.status ?? {};
           return nameIf(

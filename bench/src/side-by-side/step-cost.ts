@@ -13,6 +13,8 @@ export interface Step {
   readonly ask: (environment: BenchEnvironment, names: readonly string[]) => Promise<unknown>;
   /** The states that all have reached when the step is done. */
   readonly done: readonly string[];
+  /** States with a rate of their own, from the beginning of the step: "bind created rate". */
+  readonly also?: readonly string[];
 }
 
 export interface Steps {
@@ -40,7 +42,7 @@ export async function measureSteps(
     if (to.wants(id)) to.record(id, value);
   };
   const cpuOf = (): readonly number[] => workers.map(({ sidecar: { process } }) => cpuSeconds(process.pid));
-  for (const { unit, ask, done } of steps) {
+  for (const { unit, ask, done, also = [] } of steps) {
     const before = await untilQuiet(environment);
     const cpuBefore = cpuOf();
     const timesBefore = processorTimes();
@@ -48,8 +50,10 @@ export async function measureSteps(
     await ask(environment, names);
     for (const state of done) await watch.until(state, names);
     record(`${unit} busy`, busyShareSince(timesBefore) * 100);
-    const endedMs = Math.max(...done.flatMap((state) => watch.times(state, names)));
-    record(`${unit} rate`, (names.length / (endedMs - startMs)) * 1000);
+    const rateOf = (states: readonly string[]): number =>
+      (names.length / (Math.max(...states.flatMap((state) => watch.times(state, names))) - startMs)) * 1000;
+    record(`${unit} rate`, rateOf(done));
+    for (const state of also) record(`${unit} ${state} rate`, rateOf([state]));
     const requests = (await untilQuiet(environment)).slice(before.length);
     const cpuAfter = cpuOf();
     for (const [index, { name, sidecar }] of workers.entries()) {

@@ -13,9 +13,13 @@ import type { BenchEnvironment } from '../side-by-side/environment.ts';
 import { watched, watching, type Watching } from '../side-by-side/watching.ts';
 
 /** From here on, only the programs under test change objects. */
-export async function installSnapshots({ cluster, namespace, driver }: BenchEnvironment): Promise<void> {
-  const { api, clock, controlPlane, patience } = cluster;
-  await controlPlane.components.get('kube-controller-manager')?.stop();
+export async function installSnapshots(environment: BenchEnvironment): Promise<void> {
+  await environment.cluster.controlPlane.components.get('kube-controller-manager')?.stop();
+  await installSnapshotClass(environment);
+}
+
+export async function installSnapshotClass({ cluster, namespace, driver }: BenchEnvironment): Promise<void> {
+  const { api, clock, patience } = cluster;
   await installSnapshotApi(api, { pass: (ms) => clock.sleep(ms, patience.signal) });
   await api.create(volumeSnapshotClasses, {
     apiVersion: 'snapshot.storage.k8s.io/v1',
