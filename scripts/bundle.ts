@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Bundles one program: `node scripts/bundle.ts <binary name>`, run in the program's package by its `build` script.
- * The result is one self-contained CommonJS file without extension, `dist/bin/<name>` at the root, sourcemap apart. It
- * asks for Node.js 24 in one line before anything else runs, in syntax that Node.js 18 still parses.
+ * Bundles one program: `node scripts/bundle.ts <binary name>`, run in the program's package by its `build` script. The result are files
+ * beside each other in `dist/bin` at the root:
+ *
+ * - `<name>`: asks for Node.js 24 before anything else runs, in syntax that Node.js 18 still parses, and runs the bundle.
+ * - `<name>.js`: the self-contained bundle. The program that combines the others has a second one for nodes, `<name>-node.js`.
+ * - `<name>.<architecture>.cache`: what V8 makes of the bundle's text, so that it does not parse the whole of it at each start. V8 refuses
+ *   it in another Node.js, and compiles the bundle then, as it does where there is no cache for its processor. Measured in docs/adr/0014.
+ *
  * The programs that run on every node and do little get V8's flags for low memory: every collection is a full one, no code
  * is compiled beyond bytecode, and one thread serves the file system. Measured in docs/adr/0006.
- *
- * The program that combines the others holds two bundles, each in a function: one for nodes, and one with the controllers. V8 compiles
- * only the one that is called.
  */
+import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import type { ProgramManifest } from '@csi-sidecars/sidecar';
 import { build, type Metafile } from 'esbuild';
 import { clientNodeWithoutTransport } from './client-node.ts';
 import { manifests } from './manifests.ts';
@@ -31,20 +35,45 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const outDir = join(root, 'dist', 'bin');
 const outfile = join(outDir, name);
 
-const lowMemoryFlags =
-  "require('node:v8').setFlagsFromString('--semi-space-growth-factor=1 --gc-global --no-opt --no-maglev --no-sparkplug');process.env.UV_THREADPOOL_SIZE??='1';";
+const lowMemoryFlags = '--semi-space-growth-factor=1 --gc-global --no-opt --no-maglev --no-sparkplug';
+const withLowMemory = `require('node:v8').setFlagsFromString('${lowMemoryFlags}');process.env.UV_THREADPOOL_SIZE??='1';`;
 /**
  * As process 1 of a container a program without handlers does not react to signals. These catch a signal that comes while the rest of
- * the file is evaluated. The program installs its own, and removes these; packages/sidecar/src/process/run-in-process.ts.
+ * the program is loaded. The program installs its own, and removes these; packages/sidecar/src/process/run-in-process.ts.
  */
 const earlyHandlers = "process.on('SIGTERM',()=>process.exit(143));process.on('SIGINT',()=>process.exit(130));";
-const preamble = [
-  '#!/usr/bin/env node',
-  `"use strict";${earlyHandlers}const importMetaUrl=require('node:url').pathToFileURL(__filename).href;if(+process.versions.node.split('.')[0]<${neededMajor}){process.stderr.write(${JSON.stringify(name)}+' needs Node.js ${neededMajor} or newer, this is '+process.version+'\\n');process.exit(1)}${manifest.kind === 'node' ? lowMemoryFlags : ''}`,
-];
+const nodeCheck = `if(+process.versions.node.split('.')[0]<${neededMajor}){process.stderr.write(${JSON.stringify(name)}+' needs Node.js ${neededMajor} or newer, this is '+process.version+'\\n');process.exit(1)}`;
+const loader = `function run(path){
+const{readFileSync}=require('node:fs'),{Script,constants}=require('node:vm');
+let cachedData;try{cachedData=readFileSync(path+'.'+process.arch+'.cache')}catch{}
+const filename=path+'.js';
+new Script(readFileSync(filename,'utf8'),{filename,cachedData,importModuleDynamically:constants.USE_MAIN_CONTEXT_DEFAULT_LOADER}).runInThisContext()(exports,require,module,filename,__dirname)
+}`;
+/** The bundles of a program, with V8's flags of each, and the line that runs one of them. */
+const { parts, choice } = planOf(manifest.kind);
+
+interface Part {
+  readonly entry: string;
+  readonly path: string;
+  readonly flags: string;
+}
+
+function planOf(kind: ProgramManifest['kind']): { readonly parts: readonly Part[]; readonly choice: string } {
+  const forNodes = { path: outfile, flags: lowMemoryFlags };
+  const usual = { path: outfile, flags: '' };
+  if (kind === 'node') return { parts: [{ entry: 'main.ts', ...forNodes }], choice: `${withLowMemory}run(__filename)` };
+  if (kind !== 'combined') return { parts: [{ entry: 'main.ts', ...usual }], choice: 'run(__filename)' };
+  return {
+    parts: [
+      { entry: 'main-node.ts', ...forNodes, path: `${outfile}-node` },
+      { entry: 'main-all.ts', ...usual },
+    ],
+    choice: `if(process.argv[2]==='node'){${withLowMemory}run(__filename+'-node')}else run(__filename)`,
+  };
+}
 
 interface Bundle {
-  readonly lines: readonly string[];
+  readonly text: string;
   readonly map: object;
   readonly metafile: Metafile;
 }
@@ -78,50 +107,33 @@ async function bundle(entry: string): Promise<Bundle> {
   });
   const contentOf = (suffix: string): string =>
     result.outputFiles.find(({ path }) => path === `${outfile}${suffix}`)?.text ?? '';
-  return {
-    lines: contentOf('').trimEnd().split('\n'),
-    map: JSON.parse(contentOf('.map')) as object,
-    metafile: result.metafile,
-  };
+  return { text: contentOf('').trimEnd(), map: JSON.parse(contentOf('.map')) as object, metafile: result.metafile };
 }
 
-/** A file in the making, with the lines at which the maps of its bundles begin. */
-class Output {
-  readonly #lines: string[] = [...preamble];
-  readonly #sections: object[] = [];
-  add(...lines: readonly string[]): void {
-    this.#lines.push(...lines);
-  }
-  addBundle({ lines, map }: Bundle): void {
-    this.#sections.push({ offset: { line: this.#lines.length, column: 0 }, map });
-    this.add(...lines);
-  }
-  write(): number {
-    const text = [...this.#lines, `//# sourceMappingURL=${name}.map`, ''].join('\n');
-    writeFileSync(outfile, text);
-    writeFileSync(`${outfile}.map`, JSON.stringify({ version: 3, file: name, sections: this.#sections }));
-    return Buffer.byteLength(text);
-  }
+/** A function expression. Its map stays beside it, for whoever reads a stack trace. */
+function write(path: string, { text, map }: Bundle): void {
+  const opening =
+    '(function(exports,require,module,__filename,__dirname){const importMetaUrl=require("node:url").pathToFileURL(__filename).href;';
+  writeFileSync(`${path}.js`, `${opening}\n${text}\n})\n`);
+  const sections = [{ offset: { line: 1, column: 0 }, map }];
+  writeFileSync(`${path}.js.map`, JSON.stringify({ version: 3, file: `${basename(path)}.js`, sections }));
+}
+
+/** In a process of its own: flags of V8 are part of what a cache is valid for. */
+function writeCache(path: string, flags: string): void {
+  // With the usual random seed of hash tables each build would have other bytes.
+  const args = ['--hash-seed=1', '--random-seed=1', join(import.meta.dirname, 'code-cache.mjs'), path, flags];
+  const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' });
+  if (status !== 0) throw new Error(`the code cache of ${path} could not be made`);
 }
 
 mkdirSync(outDir, { recursive: true });
-const output = new Output();
-const bundles: Bundle[] = [];
-if (manifest.kind === 'combined') {
-  const [node, controllers] = await Promise.all([bundle('main-node.ts'), bundle('main-all.ts')]);
-  bundles.push(node, controllers);
-  // No parentheses around the functions: V8 would compile them at once.
-  output.add(`if(process.argv[2]==='node'){${lowMemoryFlags}runNode()}else runControllers();`, 'function runNode(){');
-  output.addBundle(node);
-  output.add('}', 'function runControllers(){');
-  output.addBundle(controllers);
-  output.add('}');
-} else {
-  const only = await bundle('main.ts');
-  bundles.push(only);
-  output.addBundle(only);
+const bundles = await Promise.all(parts.map(({ entry }) => bundle(entry)));
+for (const [index, { path, flags }] of parts.entries()) {
+  write(path, bundles[index]!);
+  writeCache(path, flags);
 }
-const bytes = output.write();
+writeFileSync(outfile, `#!/usr/bin/env node\n"use strict";${earlyHandlers}${nodeCheck}\n${loader}\n${choice}\n`);
 chmodSync(outfile, 0o755);
 // A package scope of its own: an extensionless file below `"type": "module"` would be taken for an ES module.
 writeFileSync(join(root, 'dist', 'package.json'), '{ "type": "commonjs" }\n');
@@ -134,4 +146,5 @@ const metafile: Metafile = {
   ),
 };
 writeFileSync(join(root, 'dist', `${name}.meta.json`), JSON.stringify(metafile));
+const bytes = bundles.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
 process.stdout.write(`${name}: ${(bytes / 1024).toFixed(0)} KiB\n`);

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Holds what `npm run build` left in dist/bin against the promises made for it: one self-contained file, upstream's name,
- * the right first line, no generated models inside, the exit codes that need no cluster, and, with `--flooded`, what a hostile client does to
+ * Holds what `npm run build` left in dist/bin against the promises made for it: a self-contained bundle, upstream's name,
+ * the right first line, a code cache that V8 takes, no generated models inside, the exit codes that need no cluster, and, with `--flooded`, what a hostile client does to
  * their HTTP endpoints (flood/). Counts go to reports/.
  */
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import type { Metafile } from 'esbuild';
@@ -40,8 +49,10 @@ interface Check {
 interface Program {
   readonly manifest: ProgramManifest;
   readonly name: string;
-  /** A copy outside the repository: nothing beside it can be loaded by accident. */
+  /** A copy outside the repository: nothing else of it can be loaded by accident. */
   readonly path: string;
+  /** The name of the bundle that its command runs. */
+  readonly bundle: string;
   readonly text: string;
   /** The command of a program that has several. */
   readonly command: readonly string[];
@@ -77,6 +88,16 @@ const heapProbe = `process.on('exit', () => {
   const young = require('node:v8').getHeapSpaceStatistics().find((space) => space.space_name === 'new_space');
   process.stderr.write('young generation: ' + young.space_size / 2 ** 20 + ' MiB beside ' + kept.length + '\\n');
 });`;
+
+/** Prints what V8 did with the code cache of each bundle. */
+const cacheProbe = `const vm = require('node:vm');
+vm.Script = class extends vm.Script {
+  constructor(text, options) {
+    super(text, options);
+    const outcome = options.cachedData === undefined ? 'missing' : this.cachedDataRejected ? 'refused' : 'taken';
+    process.stderr.write(require('node:path').basename(options.filename, '.js') + ': ' + outcome + '\\n');
+  }
+};`;
 
 const kubeconfigWithProvider = {
   'current-context': 'here',
@@ -117,6 +138,32 @@ const checks: readonly Check[] = [
         Object.keys(inputs).filter((input) => unwanted.some((path) => input.includes(`node_modules/${path}/`))),
       );
       return found.length === 0 ? undefined : `${found.length} files, e.g. ${found[0]}`;
+    },
+  },
+  {
+    title: 'has a code cache that V8 takes',
+    run: ({ path, bundle, command }) => {
+      const probe = join(dirname(path), 'cache-probe.cjs');
+      writeFileSync(probe, cacheProbe);
+      const args = ['--require', probe, path, ...command, '--help'];
+      const { stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+      return stderr.startsWith(`${bundle}: taken\n`) ? undefined : stderr.slice(0, 400);
+    },
+  },
+  {
+    title: 'runs without its code cache, and with half of it',
+    run: (program) => {
+      const cache = `${join(dirname(program.path), program.bundle)}.${process.arch}.cache`;
+      const content = readFileSync(cache);
+      const usual = start(program, ['--help']);
+      const outcomes = [undefined, content.subarray(0, content.length / 2)].map((other) => {
+        rmSync(cache);
+        if (other !== undefined) writeFileSync(cache, other);
+        const { status, stdout, stderr } = start(program, ['--help']);
+        writeFileSync(cache, content);
+        return status === 0 && stdout === usual.stdout && stderr === usual.stderr ? 'as usual' : `${status}: ${stderr}`;
+      });
+      return outcomes.every((outcome) => outcome === 'as usual') ? undefined : outcomes.join('; ').slice(0, 400);
     },
   },
   {
@@ -212,13 +259,17 @@ async function checkPrograms(): Promise<void> {
         continue;
       }
       const path = join(scratch, name);
-      copyFileSync(built, path);
+      for (const file of readdirSync(dirname(built))) {
+        if (file === name || new RegExp(`^${name}(-node)?(\\.\\w+)?\\.(js|cache)$`).test(file))
+          copyFileSync(join(dirname(built), file), join(scratch, file));
+      }
       const socket = [
         ...(Object.hasOwn(manifest.flags.flags, 'csi-address') ? ['--csi-address=/nonexistent/csi.sock'] : []),
         ...(manifest.kind === 'combined' ? ['--controllers=attacher,provisioner,resizer,snapshotter'] : []),
       ];
       const [, ...command] = manifest.commandLine.split(' ');
-      const program: Program = { manifest, name, path, text: readFileSync(path, 'utf8'), command, socket };
+      const bundle = manifest.kind === 'node' && command.length > 0 ? `${name}-node` : name;
+      const program: Program = { manifest, name, path, bundle, text: readFileSync(path, 'utf8'), command, socket };
       for (const check of checks.filter(({ needs }) => needs === undefined || traits.includes(needs))) {
         const found = await check.run(program);
         record(`${manifest.commandLine} ${check.title}`, found);

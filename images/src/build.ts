@@ -42,25 +42,32 @@ interface Part {
   readonly packages: readonly SpdxPackage[];
 }
 
+interface PlatformParts {
+  readonly name: PlatformName;
+  readonly runtime: Part;
+  readonly programs: ReadonlyMap<ProgramName, Part>;
+}
+
 export async function buildImages({
   facts,
   platforms: wanted,
   debian,
   compression = gzip,
 }: BuildOptions): Promise<BuiltImages> {
-  const programs = programParts(tagOf(facts.version), compression);
   const documents = new Map<string, string>();
-  const perPlatform: { readonly name: PlatformName; readonly runtime: Part }[] = [];
-  for (const name of wanted) perPlatform.push({ name, runtime: await runtimePart(name, debian, compression) });
+  const perPlatform: PlatformParts[] = [];
+  for (const name of wanted) {
+    const runtime = await runtimePart(name, debian, compression);
+    perPlatform.push({ name, runtime, programs: programParts(tagOf(facts.version), name, compression) });
+  }
   const images = imageSet.map((spec): Image => {
-    const own = spec.programs.map((program) => programs.get(program)!);
     const { labels, annotations } = describedAs(spec, facts);
     return {
       reference: `${spec.name}:${tagOf(facts.version)}`,
       created: facts.created,
       annotations,
-      platforms: perPlatform.map(({ name, runtime }) => {
-        const parts = [runtime, ...own];
+      platforms: perPlatform.map(({ name, runtime, programs }) => {
+        const parts = [runtime, ...spec.programs.map((program) => programs.get(program)!)];
         const title = `${spec.name} ${tagOf(facts.version)} ${name}`;
         const packages = distinct(parts.flatMap((part) => part.packages));
         documents.set(`${spec.name}-${name.replace('/', '-')}`, spdxOf({ name: title, packages }));
@@ -83,10 +90,14 @@ async function runtimePart(platform: PlatformName, debian: DebianDeps, compressi
 }
 
 /** One layer per program; the combined image has them all, and so shares them with the others. */
-function programParts(version: string, compression: Compression): ReadonlyMap<ProgramName, Part> {
+function programParts(
+  version: string,
+  platform: PlatformName,
+  compression: Compression,
+): ReadonlyMap<ProgramName, Part> {
   return new Map(
     programNames.map((name) => {
-      const { entries, packages } = programContent(name, version);
+      const { entries, packages } = programContent(name, version, platform);
       return [name, { layer: layerOf(`/${name}`, entries, compression), packages }];
     }),
   );
@@ -101,7 +112,7 @@ export async function layerEntries(
 ): Promise<ReadonlyMap<string, readonly TarEntry[]>> {
   const runtime = await runtimeContent(platform, debian);
   const version = tagOf(ownVersion());
-  const programs = programNames.map((name) => [name, programContent(name, version).entries] as const);
+  const programs = programNames.map((name) => [name, programContent(name, version, platform).entries] as const);
   return new Map<string, readonly TarEntry[]>([['runtime', runtime.entries], ...programs]);
 }
 
