@@ -33,21 +33,6 @@ export const suites = [
     report: 'vitest',
     after: ['packages for file systems and a real kubelet', 'build'],
   },
-  {
-    name: 'set-up for a real kubelet',
-    command: 'npm run node-setup --silent',
-    needs: 'system changes',
-    after: ['foreign programs'],
-  },
-  {
-    name: 'e2e on node',
-    command:
-      'npm run e2e --silent -- --control-plane=node --only=M-,N-,I-,P-22,P-23,C-04,R-01,R-03,R-15,S-22,S-23,X-05,X-09 --concurrency=2',
-    report: 'e2e-node',
-    needs: 'system changes',
-    // Its timeouts hold beside the tests of the charts, not beside a second run of scenarios.
-    after: ['unit', 'e2e on local', 'set-up for a real kubelet'],
-  },
   { name: 'programs', command: 'node scripts/programs.ts', report: 'programs', after: ['build'] },
   {
     name: 'images',
@@ -91,7 +76,8 @@ export const suites = [
     command: 'npm run charts --silent',
     report: 'charts',
     needs: 'go',
-    after: ['build', 'foreign programs'],
+    // Its alerts are recorded in real time, and unit tests take all cores.
+    after: ['build', 'foreign programs', 'unit'],
   },
   {
     name: 'the runtime as a package',
@@ -107,7 +93,13 @@ export const suites = [
     needs: 'go',
     after: ['build', 'foreign programs'],
   },
-  // Limits of time and memory are what the next two are about.
+  {
+    name: 'set-up for a real kubelet',
+    command: 'npm run node-setup --silent',
+    needs: 'system changes',
+    after: ['foreign programs'],
+  },
+  // Limits of time and memory are what the next three are about.
   {
     name: 'programs under flood',
     command: 'node scripts/programs.ts --flooded',
@@ -122,6 +114,15 @@ export const suites = [
     report: 'images-started',
     needs: 'system changes',
     after: ['images', 'packages for file systems and a real kubelet'],
+    alone: true,
+  },
+  {
+    name: 'e2e on node',
+    command:
+      'npm run e2e --silent -- --control-plane=node --only=M-,N-,I-,P-22,P-23,C-04,R-01,R-03,R-15,S-22,S-23,X-05,X-09 --concurrency=2',
+    report: 'e2e-node',
+    needs: 'system changes',
+    after: ['build', 'set-up for a real kubelet'],
     alone: true,
   },
 ];
