@@ -110,7 +110,7 @@ async function bundle(entry: string): Promise<Bundle> {
   return { text: contentOf('').trimEnd(), map: JSON.parse(contentOf('.map')) as object, metafile: result.metafile };
 }
 
-/** A function expression. Its map stays beside it, for whoever reads a stack trace. */
+/** A function expression. Its source map is written beside it: with it a developer finds the source of a line in a stack trace. */
 function write(path: string, { text, map }: Bundle): void {
   const opening =
     '(function(exports,require,module,__filename,__dirname){const importMetaUrl=require("node:url").pathToFileURL(__filename).href;';

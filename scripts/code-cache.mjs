@@ -7,8 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { Script } from 'node:vm';
 
 const [, , path, flags] = process.argv;
-for (const flag of ['--hash-seed=0', '--random-seed=0', ...flags.split(' ').filter((each) => each !== '')])
-  setFlagsFromString(flag);
+setFlagsFromString(`--hash-seed=0 --random-seed=0 ${flags}`);
 const filename = `${path}.js`;
 writeFileSync(
   `${path}.${process.arch}.cache`,

@@ -15,7 +15,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { volumeSnapshotContents } from '@csi-sidecars/volume';
 import { attach, createVolumes, registerNodes } from '../attacher/fleet.ts';
-import { createClaim } from '../provisioner/claims.ts';
+import { createMarkedClaims } from '../provisioner/claims.ts';
 import { installSnapshots } from '../snapshots/objects.ts';
 import { createBoundClaims } from '../side-by-side/bound-claims.ts';
 import { inParallel } from '../side-by-side/in-parallel.ts';
@@ -62,7 +62,7 @@ export const works: readonly Work[] = [
   {
     rate: 'createRate',
     before: () => Promise.resolve(),
-    ask: createClaims,
+    ask: createMarkedClaims,
     resource: persistentVolumes,
     // Only a volume that the program under test made names a claim without a phase of its own.
     doneBy: (object: Seen) => object.spec?.claimRef?.name,
@@ -89,12 +89,6 @@ export const works: readonly Work[] = [
     doneBy: (object: Seen) => nameIf(object.status?.readyToUse === true, object),
   },
 ];
-
-/** As the controller-manager hands them to the driver. */
-async function createClaims(environment: BenchEnvironment, names: readonly string[]): Promise<void> {
-  const annotations = { 'volume.kubernetes.io/storage-provisioner': environment.driver.name };
-  await inParallel(names, concurrency, (name) => createClaim(environment, name, { annotations }));
-}
 
 /** As snapshot-controller writes them. */
 async function createContents(

@@ -4,16 +4,22 @@
  * that the bench writes itself, because there are no pods.
  */
 import { anAttachment, aVolume } from '@csi-sidecars/e2e';
-import { csiNodes, persistentVolumes, volumeAttachments, type VolumeAttachment } from '@csi-sidecars/runtime';
+import {
+  csiNodes,
+  type KubeObject,
+  persistentVolumes,
+  volumeAttachments,
+  type VolumeAttachment,
+} from '@csi-sidecars/runtime';
 import { inParallel } from '../side-by-side/in-parallel.ts';
 import { concurrency, createStoredVolumes } from '../side-by-side/stored-volumes.ts';
 import type { BenchEnvironment } from '../side-by-side/environment.ts';
-import { watched, watching, type Watching } from '../side-by-side/watching.ts';
+import { type Watched, watched, watching, type Watching } from '../side-by-side/watching.ts';
 
 /** As many as the driver is configured with. */
 export const nodeIds: readonly string[] = ['1', '2', '3', '4', '5'].map((n) => `storage-node-${n}`);
 
-export const nodeName = ({ namespace }: BenchEnvironment, id: string): string => `${namespace}-${id}`;
+const nodeName = ({ namespace }: BenchEnvironment, id: string): string => `${namespace}-${id}`;
 
 export async function registerNodes(environment: BenchEnvironment): Promise<void> {
   const { cluster, driver } = environment;
@@ -35,15 +41,19 @@ export async function createVolumes(environment: BenchEnvironment, names: readon
   });
 }
 
-/** Attaches each volume to one of the nodes, in turn. Resolves with the time when the API server had accepted each, in monotonic milliseconds. */
+/**
+ * Attaches each volume to one of the nodes, in turn. `volumeOf`: the volume of an attachment, by default that of its name. Resolves with the
+ * time when the API server had accepted each, in monotonic milliseconds.
+ */
 export async function attach(
   environment: BenchEnvironment,
   names: readonly string[],
+  volumeOf: (name: string) => string = (name) => name,
 ): Promise<ReadonlyMap<string, number>> {
   const acceptedAtMs = new Map<string, number>();
   await inParallel(names.entries(), concurrency, async ([index, name]) => {
     const node = nodeName(environment, nodeIds[index % nodeIds.length] ?? '');
-    const wanted = { attacher: environment.driver.name, volumeName: name, nodeName: node };
+    const wanted = { attacher: environment.driver.name, volumeName: volumeOf(name), nodeName: node };
     await environment.cluster.api.create(volumeAttachments, anAttachment(name, wanted));
     acceptedAtMs.set(name, environment.cluster.clock.monotonicMs());
   });
@@ -60,19 +70,24 @@ export async function deleteVolumes({ cluster }: BenchEnvironment, names: readon
 }
 
 /** By the names of attachments and volumes, which are the same. */
-export async function watchAttachments({ cluster, driver }: BenchEnvironment): Promise<Watching> {
-  const ours = ({ spec, metadata }: VolumeAttachment): string | undefined =>
-    spec.attacher === driver.name ? metadata?.name : undefined;
+export async function watchAttachments(environment: BenchEnvironment): Promise<Watching> {
+  const { cluster, driver } = environment;
   return await watching(cluster, [
-    watched({
-      resource: volumeAttachments,
-      states: { attached: (object) => (object.status?.attached === true ? ours(object) : undefined) },
-      gone: { detached: ours },
-    }),
+    watchedAttachments(environment),
     watched({
       resource: persistentVolumes,
       states: {},
       gone: { released: ({ spec, metadata }) => (spec?.csi?.driver === driver.name ? metadata?.name : undefined) },
     }),
   ]);
+}
+
+export function watchedAttachments({ driver }: BenchEnvironment): Watched<KubeObject> {
+  const ours = ({ spec, metadata }: VolumeAttachment): string | undefined =>
+    spec.attacher === driver.name ? metadata?.name : undefined;
+  return watched({
+    resource: volumeAttachments,
+    states: { attached: (object) => (object.status?.attached === true ? ours(object) : undefined) },
+    gone: { detached: ours },
+  });
 }

@@ -38,16 +38,31 @@ export async function createClaims(environment: BenchEnvironment, names: readonl
   await inParallel(names, concurrency, (name) => createClaim(environment, name));
 }
 
+/** As the controller-manager hands them to the driver, which it does one after the other. */
+export async function createMarkedClaims(environment: BenchEnvironment, names: readonly string[]): Promise<void> {
+  const annotations = {
+    'volume.kubernetes.io/storage-provisioner': environment.driver.name,
+    'volume.beta.kubernetes.io/storage-provisioner': environment.driver.name,
+  };
+  await inParallel(names, concurrency, (name) => createClaim(environment, name, { annotations }));
+}
+
 export async function deleteClaims({ cluster, namespace }: BenchEnvironment, names: readonly string[]): Promise<void> {
   await inParallel(names, concurrency, (name) => cluster.api.delete(persistentVolumeClaims, { namespace, name }));
 }
 
+/** The name of the claim of a volume, for those of the test environment. */
+export const claimOf =
+  ({ namespace }: BenchEnvironment) =>
+  ({ spec }: PersistentVolume): string | undefined =>
+    spec?.claimRef?.namespace === namespace ? spec.claimRef.name : undefined;
+
 /** By the names of the claims: `handed over` when the controller-manager marked it for the driver; `gone` is the volume. */
-export async function watchVolumes({ cluster, namespace }: BenchEnvironment): Promise<Watching> {
+export async function watchVolumes(environment: BenchEnvironment): Promise<Watching> {
+  const { cluster, namespace } = environment;
   const nameIf = (isSo: boolean, { metadata }: PersistentVolumeClaim): string | undefined =>
     isSo ? metadata?.name : undefined;
-  const claimOf = ({ spec }: PersistentVolume): string | undefined =>
-    spec?.claimRef?.namespace === namespace ? spec.claimRef.name : undefined;
+  const ofClaim = claimOf(environment);
   const marked = 'volume.kubernetes.io/storage-provisioner';
   return await watching(cluster, [
     watched({
@@ -58,7 +73,7 @@ export async function watchVolumes({ cluster, namespace }: BenchEnvironment): Pr
         bound: (claim) => nameIf(claim.status?.phase === 'Bound', claim),
       },
     }),
-    watched({ resource: persistentVolumes, states: { created: claimOf }, gone: { gone: claimOf } }),
+    watched({ resource: persistentVolumes, states: { created: ofClaim }, gone: { gone: ofClaim } }),
   ]);
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Claims of csi-provisioner: one that waits at the start, a steady stream with its latencies, many that wait and then go. */
-import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import type { Part } from '../side-by-side/bench.ts';
 import { recordMemory } from '../side-by-side/idle-memory.ts';
 import { quantile, type Recording } from '../side-by-side/measures.ts';
@@ -12,7 +11,15 @@ import { stream } from '../side-by-side/stream.ts';
 import type { BenchEnvironment } from '../side-by-side/environment.ts';
 import { foreignPart, leadersPart } from '../side-by-side/usual-parts.ts';
 import type { Watching } from '../side-by-side/watching.ts';
-import { createClaim, createClaims, createClass, deleteClaims, measureWaiting, watchVolumes } from './claims.ts';
+import {
+  createClaim,
+  createClaims,
+  createMarkedClaims,
+  createClass,
+  deleteClaims,
+  measureWaiting,
+  watchVolumes,
+} from './claims.ts';
 
 const claimsPerSecond = 30;
 /** Nine of 900 latencies are beyond the 99th percentile; with 300 it would be the third worst. */
@@ -73,24 +80,9 @@ const volumes: Part = async (environment, { load, settleMs }, to) => {
   await recordMemory(environment, { pid: sidecar.process.pid, as: 'After', settleMs }, to);
 };
 
-/** The controller-manager is stopped, so the bench marks the claim itself. */
-async function createMarked(environment: BenchEnvironment, names: readonly string[]): Promise<void> {
-  const annotations = {
-    'volume.kubernetes.io/storage-provisioner': environment.driver.name,
-    'volume.beta.kubernetes.io/storage-provisioner': environment.driver.name,
-  };
-  for (const name of names) {
-    await createClaim(environment, name);
-    const ref = { namespace: environment.namespace, name };
-    await environment.cluster.api.patch(
-      { resource: persistentVolumeClaims, ref },
-      { type: 'merge', body: { metadata: { annotations } } },
-    );
-  }
-}
-
 export { createClass as prepare };
-export const foreign: Part = foreignPart({ watch: watchVolumes, ask: createMarked, done: 'created' });
+// The controller-manager is stopped, so the bench marks the claim itself.
+export const foreign: Part = foreignPart({ watch: watchVolumes, ask: createMarkedClaims, done: 'created' });
 export const parts: Readonly<Record<string, Part>> = {
   start,
   volumes,

@@ -7,10 +7,11 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
+import type { KubeObject } from '@csi-sidecars/runtime';
 import { inParallel } from '../side-by-side/in-parallel.ts';
 import { concurrency } from '../side-by-side/stored-volumes.ts';
 import type { BenchEnvironment } from '../side-by-side/environment.ts';
-import { watched, watching, type Watching } from '../side-by-side/watching.ts';
+import { type Watched, watched, watching, type Watching } from '../side-by-side/watching.ts';
 
 /** From here on, only the programs under test change objects. */
 export async function installSnapshots(environment: BenchEnvironment): Promise<void> {
@@ -52,9 +53,12 @@ export async function deleteSnapshots(
 }
 
 /** By snapshot: `gone` and `content gone` are two states, and it is over when both are reached. */
-export async function watchSnapshots({ cluster, namespace }: BenchEnvironment): Promise<Watching> {
+export const watchSnapshots = (environment: BenchEnvironment): Promise<Watching> =>
+  watching(environment.cluster, watchedSnapshots(environment));
+
+export function watchedSnapshots({ namespace }: BenchEnvironment): readonly Watched<KubeObject>[] {
   const name = ({ metadata }: VolumeSnapshot): string | undefined => metadata?.name;
-  return await watching(cluster, [
+  return [
     watched({
       resource: volumeSnapshots,
       namespace,
@@ -69,7 +73,7 @@ export async function watchSnapshots({ cluster, namespace }: BenchEnvironment): 
           spec?.volumeSnapshotRef?.namespace === namespace ? spec.volumeSnapshotRef.name : undefined,
       },
     }),
-  ]);
+  ];
 }
 
 export const whenGone = ['gone', 'content gone'] as const;

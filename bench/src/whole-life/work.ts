@@ -3,30 +3,31 @@
  * Whole lives of volumes beside all programs at once: bound, attached, expanded, a snapshot taken and deleted, detached, deleted. The
  * controller-manager binds the claims; attachments are written by the bench, because there are no pods.
  */
-import { anAttachment, aStorageClass } from '@csi-sidecars/e2e';
+import { aStorageClass } from '@csi-sidecars/e2e';
 import {
   type PersistentVolumeClaim,
-  type PersistentVolume,
   persistentVolumeClaims,
   persistentVolumes,
   storageClasses,
-  type VolumeAttachment,
-  volumeAttachments,
 } from '@csi-sidecars/runtime';
-import { type VolumeSnapshot, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
-import { driverFlags as withoutNodeExpansion, expanded, askForMore } from '../resizer/work.ts';
-import { driverFlags as withNodes } from '../attacher/work.ts';
 import { combinedOf, threeMakes } from '../all-in-one/work.ts';
-import { detach, nodeName, nodeIds, registerNodes } from '../attacher/fleet.ts';
-import { createClaim, deleteClaims } from '../provisioner/claims.ts';
-import { deleteSnapshots, installSnapshotClass, takeSnapshots } from '../snapshots/objects.ts';
+import { attach, detach, registerNodes, watchedAttachments } from '../attacher/fleet.ts';
+import { driverFlags as withNodes } from '../attacher/work.ts';
+import { claimOf, createMarkedClaims, deleteClaims } from '../provisioner/claims.ts';
+import { askForMore, driverFlags as withoutNodeExpansion, expanded } from '../resizer/work.ts';
+import {
+  deleteSnapshots,
+  installSnapshotClass,
+  takeSnapshots,
+  watchedSnapshots,
+  whenGone,
+} from '../snapshots/objects.ts';
 import type { Part, Work } from '../side-by-side/bench.ts';
 import type { BenchEnvironment } from '../side-by-side/environment.ts';
-import { inParallel } from '../side-by-side/in-parallel.ts';
 import type { Recording } from '../side-by-side/measures.ts';
 import { cpuSeconds, memoryOf } from '../side-by-side/process-cost.ts';
 import { measureSteps, type Step, type Worker } from '../side-by-side/step-cost.ts';
-import { concurrency, namesOf } from '../side-by-side/stored-volumes.ts';
+import { namesOf } from '../side-by-side/stored-volumes.ts';
 import { watched, watching, type Watching } from '../side-by-side/watching.ts';
 
 async function prepare(environment: BenchEnvironment): Promise<void> {
@@ -36,68 +37,35 @@ async function prepare(environment: BenchEnvironment): Promise<void> {
   await cluster.api.create(storageClasses, aStorageClass(namespace, driver.name, { allowVolumeExpansion: true }));
 }
 
-/** The claims are handed to the driver from the beginning: the controller-manager would hand over one after the other. */
-async function bind(environment: BenchEnvironment, names: readonly string[]): Promise<void> {
-  const provisioner = environment.driver.name;
-  const annotations = {
-    'volume.kubernetes.io/storage-provisioner': provisioner,
-    'volume.beta.kubernetes.io/storage-provisioner': provisioner,
-  };
-  await inParallel(names, concurrency, (name) => createClaim(environment, name, { annotations }));
-}
-
 /** An attachment has the name of its claim. */
-async function attach(environment: BenchEnvironment, names: readonly string[]): Promise<void> {
-  const { cluster, namespace, driver } = environment;
+async function attachClaims(environment: BenchEnvironment, names: readonly string[]): Promise<void> {
+  const { cluster, namespace } = environment;
   const { items } = await cluster.api.list(persistentVolumeClaims, { namespace });
   const volumes = new Map(items.map(({ metadata, spec }) => [metadata?.name, spec?.volumeName ?? '']));
-  await inParallel(names.entries(), concurrency, async ([index, name]) => {
-    const node = nodeName(environment, nodeIds[index % nodeIds.length] ?? '');
-    const wanted = { attacher: driver.name, volumeName: volumes.get(name) ?? '', nodeName: node };
-    await cluster.api.create(volumeAttachments, anAttachment(name, wanted));
-  });
+  await attach(environment, names, (name) => volumes.get(name) ?? '');
 }
 
 /** By the names of claims, which attachments and snapshots have as well. */
-async function watchLives({ cluster, namespace, driver }: BenchEnvironment): Promise<Watching> {
-  const claimOf = ({ spec }: PersistentVolume): string | undefined =>
-    spec?.claimRef?.namespace === namespace ? spec.claimRef.name : undefined;
+async function watchLives(environment: BenchEnvironment): Promise<Watching> {
+  const { cluster, namespace } = environment;
+  const ofClaim = claimOf(environment);
   const bound = ({ status, metadata }: PersistentVolumeClaim): string | undefined =>
     status?.phase === 'Bound' ? metadata?.name : undefined;
-  const ours = ({ spec, metadata }: VolumeAttachment): string | undefined =>
-    spec.attacher === driver.name ? metadata?.name : undefined;
-  const name = ({ metadata }: VolumeSnapshot): string | undefined => metadata?.name;
   return await watching(cluster, [
     watched({ resource: persistentVolumeClaims, namespace, states: { bound, expanded } }),
-    watched({ resource: persistentVolumes, states: { created: claimOf }, gone: { 'volume gone': claimOf } }),
-    watched({
-      resource: volumeAttachments,
-      states: { attached: (object) => (object.status?.attached === true ? ours(object) : undefined) },
-      gone: { detached: ours },
-    }),
-    watched({
-      resource: volumeSnapshots,
-      namespace,
-      states: { ready: (snapshot) => (snapshot.status?.readyToUse === true ? name(snapshot) : undefined) },
-      gone: { 'snapshot gone': name },
-    }),
-    watched({
-      resource: volumeSnapshotContents,
-      states: {},
-      gone: {
-        'content gone': ({ spec }) =>
-          spec?.volumeSnapshotRef?.namespace === namespace ? spec.volumeSnapshotRef.name : undefined,
-      },
-    }),
+    watched({ resource: persistentVolumes, states: { created: ofClaim }, gone: { 'volume gone': ofClaim } }),
+    watchedAttachments(environment),
+    ...watchedSnapshots(environment),
   ]);
 }
 
 const steps: readonly Step[] = [
-  { unit: 'bind', ask: bind, done: ['created', 'bound'], also: ['created'] },
-  { unit: 'attach', ask: attach, done: ['attached'] },
+  // Handed to the driver from the beginning.
+  { unit: 'bind', ask: createMarkedClaims, done: ['created', 'bound'], also: ['created'] },
+  { unit: 'attach', ask: attachClaims, done: ['attached'] },
   { unit: 'resize', ask: askForMore, done: ['expanded'] },
   { unit: 'snapshot', ask: takeSnapshots, done: ['ready'] },
-  { unit: 'delete snapshot', ask: deleteSnapshots, done: ['snapshot gone', 'content gone'] },
+  { unit: 'delete snapshot', ask: deleteSnapshots, done: whenGone },
   { unit: 'detach', ask: detach, done: ['detached'] },
   { unit: 'unbind', ask: deleteClaims, done: ['volume gone'] },
 ];

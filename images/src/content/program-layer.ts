@@ -60,6 +60,6 @@ function bundlesOf(name: ProgramName, platform: PlatformName): readonly string[]
 const nodeArchitectures: Readonly<Record<PlatformName, string>> = { 'linux/amd64': 'x64', 'linux/arm64': 'arm64' };
 
 /** The interpreter is not looked up in PATH. */
-export function withInterpreter(program: string): string {
+function withInterpreter(program: string): string {
   return program.replace(/^#!.*\n/, `#!${nodePath}\n`);
 }

@@ -14,6 +14,7 @@ import { handle as handleGroup } from '../group-snapshot/flow.ts';
 import { groupKind } from '../group-snapshot/kind.ts';
 import { handle as handleSnapshot } from '../snapshot/flow.ts';
 import { snapshotKind } from '../snapshot/kind.ts';
+import { nothing } from '../snapshot/observe.ts';
 import { cutContent } from './flow.ts';
 
 const rest = { content: undefined, classes: [], isConfirmed: true, again: () => expect.unreachable('it is there') };
@@ -41,22 +42,7 @@ it.each([
 it('given a snapshot or a group that was cut and whose content the cache lacks, when the API server has it, then the status follows it, and no other content is made', async () => {
   const status = { creationTime: '2026-01-01T00:00:00Z' };
   const ofSnapshot = await walkFlow(
-    handleSnapshot(
-      {
-        snapshot: aSnapshot({ status }),
-        classes: [aClass()],
-        claim: undefined,
-        isClaimBeingReleased: false,
-        isClaimInUse: false,
-        volume: undefined,
-        node: '',
-        content: undefined,
-        contentGroup: undefined,
-        isBeingRestored: false,
-        group: 'none',
-      },
-      someSettings(),
-    ),
+    handleSnapshot({ ...nothing, snapshot: aSnapshot({ status }), classes: [aClass()] }, someSettings()),
     { prepare: aSnapshot({ status }), begin: undefined, askContent: aContent(), saveStatus: undefined },
   );
   const others = (line: string): boolean => !line.endsWith('prepare');

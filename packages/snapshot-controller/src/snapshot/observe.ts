@@ -115,7 +115,8 @@ export function observe(
   };
 }
 
-const nothing: Observed = {
+/** Of a snapshot that is gone. */
+export const nothing: Observed = {
   snapshot: undefined,
   classes: [],
   claim: undefined,
