@@ -12,7 +12,8 @@ const config: ViteUserConfig = defineConfig({
     ],
     // A suite of its own, with helm and an API server.
     exclude: ['**/node_modules/**', '**/dist/**', 'e2e/src/charts/**'],
-    testTimeout: 10_000,
+    // Generous: tests that start processes share two cores with an API server and its scenarios in a whole run.
+    testTimeout: 30_000,
     // A title is understood alone: values in it are not cut.
     taskTitleValueFormatTruncate: 0,
     // Processes, not threads: a thread that has held many HTTP/2 sessions may never end, and the run with it. Files share them, because
