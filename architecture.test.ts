@@ -31,7 +31,9 @@ const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly
   ...Object.fromEntries(controllers.map((name) => [name, { may: ['runtime', 'csi', 'volume', 'sidecar'] }])),
   ...Object.fromEntries(webhooks.map((name) => [name, { may: ['runtime', 'sidecar'] }])),
   ...Object.fromEntries(nodePrograms.map((name) => [name, { may: ['runtime', 'grpc', 'csi', 'sidecar'] }])),
-  'all-in-one': { may: ['runtime', 'csi', 'sidecar', ...nodePrograms, ...controllers] },
+  // What a person runs. No controller imports it.
+  explain: { may: ['runtime', 'csi', 'volume', 'sidecar', ...controllers] },
+  'all-in-one': { may: ['runtime', 'csi', 'sidecar', 'explain', ...nodePrograms, ...controllers] },
   'test-driver': { may: ['runtime', 'csi'] },
   sim: { may: ['runtime', 'csi'] },
   world: {

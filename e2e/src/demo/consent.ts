@@ -16,7 +16,7 @@ export async function agreedKubeconfig(
 ): Promise<string | undefined> {
   const path = kubeconfig ?? (env['KUBECONFIG'] || join(homedir(), '.kube', 'config'));
   // Read as csi-provisioner will read it: what is shown is what will be used.
-  const { contextName, cluster } = await readKubeconfig(systemFiles(), path).catch((error: unknown) => {
+  const { contextName, cluster } = await readKubeconfig(systemFiles(), { paths: [path] }).catch((error: unknown) => {
     throw new Refusal(toError(error).message);
   });
   if (cluster.server === '') throw new Refusal(`${path}: the current context "${contextName}" names no server`);

@@ -29,7 +29,12 @@ async function run(...args: readonly string[]) {
       return { ...host.openStderr(notice), flush };
     },
   };
-  const commands = { all: note('all'), leftovers: note('leftovers'), 'chart-test': note('chart-test') };
+  const commands = {
+    all: note('all'),
+    explain: note('explain'),
+    leftovers: note('leftovers'),
+    'chart-test': note('chart-test'),
+  };
   const code = await runCommand({ host: whole, lifecycle }, commands);
   return { code, started, logged: host.logged(), isFlushed };
 }
@@ -39,6 +44,7 @@ it.each([
   { args: [''], started: ['all', '/program', ['']] },
   { args: ['--controllers=a', 'all'], started: ['all', '/program', ['--controllers=a', 'all']] },
   { args: ['all', '--controllers=a', '-h'], started: ['all', '/program', ['--controllers=a', '-h']] },
+  { args: ['explain', 'pvc/a'], started: ['explain', '/program explain', ['pvc/a']] },
   { args: ['leftovers', '--a', '--b'], started: ['leftovers', '/program leftovers', ['--a', '--b']] },
   { args: ['chart-test', '--a', '--b'], started: ['chart-test', '/program chart-test', ['--a', '--b']] },
 ])('given the arguments $args, then this runs with these arguments: $started', async ({ args, started }) => {
@@ -50,6 +56,8 @@ const usage = `Usage of /program:
     \tthe controllers of a driver: /program --help
   node [flags]
     \tcsi-node-driver-registrar and livenessprobe, --csi-address and other flags: /program node --help
+  explain KIND/NAME [flags]
+    \twhy a claim, a pod or a snapshot waits, and whose turn it is: /program explain --help
   leftovers [flags]
     \twhat a csi-provisioner left in the API, and its removal: /program leftovers --help
   chart-test [flags]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** `csi-sidecars [all] --controllers=... [flags]`, `csi-sidecars leftovers [flags]` and `csi-sidecars chart-test [flags]`. */
+/** `csi-sidecars [all] --controllers=... [flags]`, `csi-sidecars explain KIND/NAME`, `csi-sidecars leftovers [flags]` and `csi-sidecars chart-test [flags]`. */
 import { systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
 import { runLeftovers } from '@csi-sidecars/provisioner';
 import { runMain } from '@csi-sidecars/sidecar';
@@ -12,6 +12,14 @@ const platform = process.platform === 'win32' ? 'windows' : 'unix';
 void runMain(allProgram.name, (deps) =>
   runCommand(deps, {
     all: (own) => runAll({ ...own, files: systemSocketFiles(), platform }),
+    // The controllers do not load it.
+    explain: async (own) => {
+      const { runExplain } = await import('@csi-sidecars/explain');
+      return await runExplain({
+        ...own,
+        terminal: { columns: process.stdout.isTTY ? process.stdout.columns : undefined },
+      });
+    },
     // The controllers ask nothing on a terminal.
     leftovers: async (own) => {
       const { processTerminal } = await import('./terminal.ts');

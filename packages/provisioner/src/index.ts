@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 export { createProvisioner } from './provisioner.ts';
-export { cloningProtection, snapshotSourceProtection } from './names.ts';
+export {
+  cloningProtection,
+  driverOfProvisioningFinalizer,
+  snapshotSourceProtection,
+  volumeFinalizer,
+} from './names.ts';
 export type { ProvisionerDeps, ProvisionerOptions } from './provisioner.ts';
 export { clusterRules, namespaceRules } from './rbac.ts';
 export { leftoversProgram } from './leftovers/flags.ts';
 export { runLeftovers } from './leftovers/program.ts';
 export type { LeftoversDeps, Terminal } from './leftovers/program.ts';
 export { leftoversRules } from './leftovers/rbac.ts';
+export { toSecretReference } from './parameters/secrets.ts';
 export { referenceGrants } from './source/grants.ts';
 export type { ReferenceGrant } from './source/grants.ts';
 export type { ProvisionerSettings } from './settings.ts';

@@ -36,6 +36,13 @@ export function instanceAnnotation(driverName: string): string {
 /** The finalizer of version 0.1, which was the same for every driver. */
 export const unnamedProvisioningFinalizer = 'provisioner.storage.kubernetes.io/provisioning-protection';
 
+/** Undefined: it is no provisioning finalizer. Empty: it is one that names no driver. */
+export function driverOfProvisioningFinalizer(finalizer: string): string | undefined {
+  if (finalizer === unnamedProvisioningFinalizer) return '';
+  const prefix = provisioningFinalizer('');
+  return finalizer.startsWith(prefix) ? finalizer.slice(prefix.length) : undefined;
+}
+
 /** On a claim that is the source of a clone, from before CreateVolume until no pending claim needs it. */
 export const cloningProtection = 'provisioner.storage.kubernetes.io/cloning-protection';
 

@@ -6,6 +6,7 @@ export {
   featureGatesFlag,
   floatFlag,
   ignoredBoolFlag,
+  inGroup,
   intFlag,
   labelsFlag,
   rare,

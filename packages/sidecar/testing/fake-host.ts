@@ -80,10 +80,16 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
       if (options.terminationLog === 'readOnly') throw new Error('read-only file system');
       terminationLog.push(text);
     },
-    connectApi: async ({ program, qps, burst, log, metrics }) => {
+    connectApi: async ({ program, qps, burst, log, metrics, command }) => {
       connections += 1;
       const requestMetrics = metrics && createRequestMetrics(metrics, 'api.test:443');
-      const deps = { transport: intercept(server.transport), clock, logger: log, metrics: requestMetrics };
+      const transport = intercept(server.transport);
+      const deps = {
+        transport: command === undefined ? transport : command.layer(transport),
+        clock,
+        logger: log,
+        metrics: requestMetrics,
+      };
       return {
         client: createApiClient(deps, { qps, burst, userAgent: program }),
         clientWith: ({ logger, component, counted, ...limits }) =>

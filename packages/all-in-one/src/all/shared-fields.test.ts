@@ -43,6 +43,7 @@ async function watchesBy(name: SidecarName): Promise<readonly InformerOptions<Ku
       values,
       given: new Set(),
       gates: gates.enabled,
+      positionals: [],
       givenGates: gates.given,
       log,
       stderr,

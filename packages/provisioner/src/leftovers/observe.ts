@@ -9,10 +9,9 @@ import { annotationsOf } from '../metadata.ts';
 import {
   annotations,
   cloningProtection,
+  driverOfProvisioningFinalizer,
   instanceAnnotation,
-  provisioningFinalizer,
   snapshotSourceProtection,
-  unnamedProvisioningFinalizer,
   volumeFinalizer,
 } from '../names.ts';
 import { type SourceKey, type SourceRef, referencedBy, sourceKey } from '../source/source.ts';
@@ -94,13 +93,9 @@ function reachability({ nodes }: Cluster): View['isReachable'] {
   };
 }
 
-const namedPrefix = provisioningFinalizer('');
-
 /** The provisioning finalizers of any driver. */
 function protectionsOf({ metadata }: KubeObject): readonly string[] {
-  return (metadata?.finalizers ?? []).filter(
-    (finalizer) => finalizer.startsWith(namedPrefix) || finalizer === unnamedProvisioningFinalizer,
-  );
+  return (metadata?.finalizers ?? []).filter((finalizer) => driverOfProvisioningFinalizer(finalizer) !== undefined);
 }
 
 function finalizersOf(claim: PersistentVolumeClaim, view: View): readonly (ClaimFinalizer | ClaimAnnotation)[] {
@@ -118,7 +113,8 @@ function finalizersOf(claim: PersistentVolumeClaim, view: View): readonly (Claim
     return [{ kind: 'claimFinalizer', ...base(claim, driver), finalizer, volumeName, record, node, binding }];
   });
   const alone = Object.keys(annotationsOf(claim)).flatMap((annotation): readonly ClaimAnnotation[] => {
-    const driver = annotation.startsWith(namedPrefix) ? annotation.slice(namedPrefix.length) : undefined;
+    // The annotation has the name of the finalizer; there was none that named no driver.
+    const driver = driverOfProvisioningFinalizer(annotation) || undefined;
     const isBeside = protections.some((protection) => protection.driver === driver);
     const hasMeaning = driver === undefined || isBeside || !isWanted(driver, view);
     return hasMeaning ? [] : [{ kind: 'claimAnnotation', ...base(claim, driver), annotation }];
@@ -128,7 +124,7 @@ function finalizersOf(claim: PersistentVolumeClaim, view: View): readonly (Claim
 
 /** The driver whose finalizer it is. That of version 0.1 belongs to the driver that the claim asks for. */
 function ownerOf(claim: PersistentVolumeClaim, finalizer: string): string {
-  return finalizer === unnamedProvisioningFinalizer ? askedDriverOf(claim) : finalizer.slice(namedPrefix.length);
+  return driverOfProvisioningFinalizer(finalizer) || askedDriverOf(claim);
 }
 
 function askedDriverOf(claim: KubeObject): string {

@@ -3,10 +3,11 @@
 import type { ApiClient } from '../api/client.ts';
 import type { ClusterConfig } from '../api/cluster/cluster-config.ts';
 import { type ClusterConnection, connectCluster, type ConnectDeps } from '../api/cluster/connect-cluster.ts';
-import { type ClusterFlags, loadClusterConfig } from '../api/cluster/load-cluster-config.ts';
+import { type ClusterFlags, loadClusterConfig, loadPersonConfig } from '../api/cluster/load-cluster-config.ts';
 import { type ApiClientDeps, type ApiClientOptions, createApiClient } from '../api/create-client.ts';
 import type { RateLimit } from '../api/request-limiter.ts';
 import type { RequestMetrics } from '../api/request-metrics.ts';
+import type { Transport } from '../api/transport.ts';
 import type { Logger } from '../log/logger.ts';
 
 /** Each part can be replaced without the others. */
@@ -38,7 +39,17 @@ export interface ApiConnection {
   readonly client: ApiClient;
   /** Another client over the same connection, with a rate limit of its own. */
   readonly clientWith: (limits: ClientLimits) => ApiClient;
+  /** Of the context of the kubeconfig; empty or undefined: none is known. */
+  readonly namespace?: string | undefined;
   readonly close: () => Promise<void>;
+}
+
+/** What a command of a person has beside the flags of a program. */
+export interface CommandOptions {
+  /** `--context`. The kubeconfig is found as kubectl finds it. */
+  readonly context: string;
+  /** A layer around the transport, below the client. */
+  readonly layer: (transport: Transport) => Transport;
 }
 
 export interface ClientLimits extends RateLimit {
@@ -52,10 +63,21 @@ export interface ClientLimits extends RateLimit {
 /** Rejects for a configuration that cannot work. The first request opens the connection. */
 export async function connectApi(
   { parts, requestMetrics, ...deps }: ConnectApiDeps,
-  { kubeconfig, master, ...options }: ClusterFlags & ApiClientOptions,
+  {
+    kubeconfig = '',
+    master,
+    command,
+    ...options
+  }: ClusterFlags & ApiClientOptions & { readonly command?: CommandOptions | undefined },
 ): Promise<ApiConnection> {
   const { loadConfig, connect, createClient } = { ...ownParts, ...parts };
-  const { host, transport, close } = await connect(deps, await loadConfig(deps, { kubeconfig, master }));
+  const config =
+    command === undefined
+      ? await loadConfig(deps, { kubeconfig, master })
+      : await loadPersonConfig(deps, { kubeconfig, context: command.context });
+  const connection = await connect(deps, config);
+  const { host, close } = connection;
+  const transport = command === undefined ? connection.transport : command.layer(connection.transport);
   const metrics = requestMetrics?.(host);
   return {
     client: createClient({ ...deps, transport, metrics }, options),
@@ -64,6 +86,7 @@ export async function connectApi(
         { ...deps, logger, transport, metrics: counted ? metrics : undefined },
         { ...options, qps, burst, userAgent: [options.userAgent, component].filter(Boolean).join('/') },
       ),
+    namespace: config.namespace,
     close,
   };
 }

@@ -5,7 +5,7 @@
  */
 import type { connectCsi } from '@csi-sidecars/csi';
 import type { Clock, Files, Logger, Metrics, Random, ScrapedMetrics } from '@csi-sidecars/runtime';
-import type { ApiConnection, LineWriter } from '@csi-sidecars/runtime/internal';
+import type { ApiConnection, CommandOptions, LineWriter } from '@csi-sidecars/runtime/internal';
 import type { Flags } from '../flags/flag.ts';
 
 export type { ApiConnection, ScrapedMetrics };
@@ -53,4 +53,6 @@ export interface ApiOptions {
   readonly log: Logger;
   /** The metrics of the client's requests. Default: none. */
   readonly metrics?: Metrics | undefined;
+  /** For a command that a person runs. Default: a program of the cluster. */
+  readonly command?: CommandOptions;
 }

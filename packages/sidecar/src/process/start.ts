@@ -31,6 +31,8 @@ export interface StartOptions {
   readonly gateExitCode?: number;
   /** Default: it is logged last. */
   readonly versionLine?: 'logged' | 'omitted';
+  /** Arguments that are no flags are what a command works on. Default: they are ignored with a warning, as upstream ignores them. */
+  readonly positionals?: 'used' | 'ignored';
 }
 
 export interface Started<V, G extends string> {
@@ -39,6 +41,8 @@ export interface Started<V, G extends string> {
   readonly given: ReadonlySet<string>;
   readonly gates: Readonly<Record<G, boolean>>;
   readonly givenGates: ReadonlySet<string>;
+  /** Arguments that are no flags. */
+  readonly positionals: readonly string[];
   readonly log: Logger;
   readonly stderr: LineWriter;
 }
@@ -98,7 +102,8 @@ export async function start<V extends StartValues, G extends string>(
     return ended(gateExitCode);
   }
   // Upstream ignores them in silence: `--leader-election false` turns the election on, and hides every flag behind it.
-  if (positionals.length > 0) log.warn(ignoredTexts[program.syntax], { arguments: positionals });
+  if (positionals.length > 0 && options.positionals !== 'used')
+    log.warn(ignoredTexts[program.syntax], { arguments: positionals });
   for (const featureGate of gates.finished) {
     const value = gates.enabled[featureGate as G];
     log.info(0, 'Warning: setting GA feature gate. It will be removed in a future release.', { featureGate, value });
@@ -110,6 +115,7 @@ export async function start<V extends StartValues, G extends string>(
     given: parsed.given,
     gates: gates.enabled,
     givenGates: gates.given,
+    positionals,
     log,
     stderr: stderr.writer,
   };

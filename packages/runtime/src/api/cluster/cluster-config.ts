@@ -11,6 +11,8 @@ export interface ClusterConfig {
   /** `proxy-url` of the kubeconfig, which takes precedence over the environment. */
   readonly proxy?: URL | undefined;
   readonly user: User;
+  /** Of the context of a kubeconfig. Empty or undefined: none is known. */
+  readonly namespace?: string | undefined;
 }
 
 export interface TlsSettings {

@@ -9,7 +9,6 @@
  * - `tokenFile` and the extensions of a cluster: kept; client-node leaves them out. `token-file`, which it reads: not known;
  * - a relative command of an exec plugin: relative to the file; client-node resolves the paths of certificates only.
  */
-import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type * as clientNode from '@kubernetes/client-node/dist/config_types.js';
 import { dirname, isAbsolute, join } from 'node:path';
 import { type FileError, type Files, readText } from './files.ts';
@@ -46,6 +45,8 @@ export interface Chosen {
 /** Empty if the file names none. */
 interface Named {
   readonly contextName: string;
+  /** Of the context. */
+  readonly namespace: string;
 }
 
 /** The configuration without a file. */
@@ -54,8 +55,45 @@ export const nothingChosen: Chosen = {
   user: { name: '' },
 };
 
+/** Files are merged as kubectl merges them: of each name, and of the current context, the first one counts. */
+export interface Wanted {
+  readonly paths: readonly string[];
+  /** In place of the current context. Empty or absent: the current one. */
+  readonly context?: string | undefined;
+}
+
 /** Loads client-node, so it is called out of cluster only. */
-export async function readKubeconfig(files: Files, path: string): Promise<Chosen & Named> {
+export async function readKubeconfig(files: Files, { paths, context = '' }: Wanted): Promise<Chosen & Named> {
+  const parts = [];
+  for (const path of paths) parts.push(await readFile(files, path));
+  const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
+  const config = new KubeConfig();
+  config.loadFromOptions({
+    currentContext: context || (parts.find(({ current }) => current !== '')?.current ?? ''),
+    contexts: firstOfName(parts.flatMap(({ contexts }) => contexts)),
+    clusters: firstOfName(parts.flatMap(({ clusters }) => clusters)),
+    users: firstOfName(parts.flatMap(({ users }) => users)),
+  });
+  const contextName = config.getCurrentContext();
+  const found = contextName === '' ? null : config.getContextObject(contextName);
+  return {
+    contextName,
+    namespace: found?.namespace ?? '',
+    missingContext: contextName === '' || found !== null ? undefined : contextName,
+    cluster: config.getCurrentCluster() ?? nothingChosen.cluster,
+    user: config.getCurrentUser() ?? nothingChosen.user,
+  };
+}
+
+interface Part {
+  readonly current: string;
+  readonly contexts: clientNode.Context[];
+  readonly clusters: Cluster[];
+  readonly users: User[];
+}
+
+/** The entries of one file, with the paths in them resolved. */
+async function readFile(files: Files, path: string): Promise<Part> {
   const document = await parse(files, path);
   const [{ KubeConfig }, reader] = await Promise.all([
     import('@kubernetes/client-node/dist/config.js'),
@@ -78,17 +116,17 @@ export async function readKubeconfig(files: Files, path: string): Promise<Chosen
     }),
   });
   config.makePathsAbsolute(dirname(path));
-  return chosenFrom(config, dirname(path));
+  const users: readonly User[] = config.users;
+  return {
+    current: config.getCurrentContext(),
+    contexts: config.contexts,
+    clusters: config.clusters,
+    users: users.map((user) => withPaths(user, dirname(path))),
+  };
 }
 
-function chosenFrom(config: KubeConfig, folder: string): Chosen & Named {
-  const contextName = config.getCurrentContext();
-  return {
-    contextName,
-    missingContext: contextName === '' || config.getContextObject(contextName) !== null ? undefined : contextName,
-    cluster: config.getCurrentCluster() ?? nothingChosen.cluster,
-    user: withPaths(config.getCurrentUser() ?? nothingChosen.user, folder),
-  };
+function firstOfName<T extends { readonly name: string }>(entries: readonly T[]): T[] {
+  return entries.filter((entry, index) => entries.findIndex(({ name }) => name === entry.name) === index);
 }
 
 function withPaths(user: User, folder: string): User {

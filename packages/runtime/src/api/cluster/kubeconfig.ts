@@ -12,13 +12,16 @@ import { type Chosen, nothingChosen, readKubeconfig } from './kubeconfig-format.
 
 export interface KubeconfigSource {
   /** Empty: nothing is known but the server. */
-  readonly path: string;
+  readonly paths: readonly string[];
+  /** Default: the current context. */
+  readonly context?: string | undefined;
   /** Overrides the server of the file. Empty: no override. */
   readonly master: string;
 }
 
-export async function loadKubeconfig(files: Files, { path, master }: KubeconfigSource): Promise<ClusterConfig> {
-  const chosen = withServer(path === '' ? nothingChosen : await readKubeconfig(files, path), master);
+export async function loadKubeconfig(files: Files, { master, ...wanted }: KubeconfigSource): Promise<ClusterConfig> {
+  const read = wanted.paths.length === 0 ? undefined : await readKubeconfig(files, wanted);
+  const chosen = withServer(read ?? nothingChosen, master);
   await confirmUsable(files, chosen);
   const { cluster } = chosen;
   const endpoint = parseEndpoint(cluster.server, 'http');
@@ -27,6 +30,7 @@ export async function loadKubeconfig(files: Files, { path, master }: KubeconfigS
     endpoint,
     tls,
     proxy: proxyOf(cluster),
+    namespace: read?.namespace,
     // Credentials are not sent over plain http; client-go does the same.
     user: endpoint.scheme === 'http' ? { kind: 'anonymous' } : await userOf(files, chosen, tls),
   };

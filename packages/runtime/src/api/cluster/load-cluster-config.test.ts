@@ -431,7 +431,7 @@ current-context: elsewhere
   });
 
   it('given an empty file, then everything in it is empty', async () => {
-    expect(await readKubeconfig(memoryFiles({ '/k': '' }), '/k')).toEqual({
+    expect(await readKubeconfig(memoryFiles({ '/k': '' }), { paths: ['/k'] })).toEqual({
       contextName: '',
       cluster: { name: '', server: '', skipTLSVerify: false },
       user: { name: '' },

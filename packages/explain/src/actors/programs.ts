@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/** How a sidecar is recognised: by its Lease, and by its container. */
+import { type Pod, sanitizedName } from '@csi-sidecars/runtime';
+import type { Program } from '../verdict.ts';
+
+/** The name of the Lease by which replicas elect their leader, as all versions of upstream's programs and ours name it. */
+export function leaseNameOf(program: Program, driver: string): string {
+  switch (program) {
+    case 'csi-provisioner':
+      return sanitizedName(driver);
+    case 'csi-attacher':
+      return sanitizedName(`external-attacher-leader-${driver}`);
+    case 'csi-resizer':
+      return sanitizedName(`external-resizer-${driver}`);
+    case 'csi-snapshotter':
+      return sanitizedName(`external-snapshotter-leader-${driver}`);
+    case 'snapshot-controller':
+      return 'snapshot-controller-leader';
+  }
+}
+
+type Container = NonNullable<Pod['spec']>['containers'][number];
+
+/** Programs that run as one process: `csi-sidecars --controllers=provisioner,...`. */
+const combined = 'csi-sidecars';
+
+/** By the last part of the image or of the command, without tag. */
+export function runsProgram({ image = '', command = [], args = [] }: Container, program: Program): boolean {
+  const words = [image.replace(/[@:][^/]*$/, ''), ...command].map((word) => word.split('/').at(-1) ?? '');
+  if (words.some((word) => word === program || word === `${program}-amd64` || word === `${program}-arm64`)) return true;
+  const controller = program === 'snapshot-controller' ? program : program.slice('csi-'.length);
+  const list = args.find((arg) => arg.startsWith('--controllers='))?.slice('--controllers='.length) ?? '';
+  return words.includes(combined) && list.split(',').includes(controller);
+}
+
+export function containerOf(pod: Pod, program: Program): Container | undefined {
+  const { containers = [] } = pod.spec ?? {};
+  return (
+    containers.find((container) => runsProgram(container, program)) ??
+    // An image that was renamed in a mirror.
+    containers.find(({ name }) => name === program || name === program.slice('csi-'.length))
+  );
+}
+
+/** Whether a text of the container names the driver: its arguments, its variables, the paths that it mounts. */
+export function namesDriver(spec: Pod['spec'], driver: string): boolean {
+  const { containers = [], volumes = [] } = spec ?? {};
+  const isNamed = (text: string | undefined): boolean => text?.includes(driver) === true;
+  return (
+    volumes.some(({ hostPath }) => isNamed(hostPath?.path)) ||
+    containers.some(
+      ({ args = [], command = [], env = [] }) =>
+        [...args, ...command].some(isNamed) || env.some(({ value }) => isNamed(value)),
+    )
+  );
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Reads objects for a command, and remembers what could not be read and what is not known because of it. An object is read once, however
+ * often it is asked for. After the time limit nothing more is sent.
+ */
+import {
+  type ApiClient,
+  ApiError,
+  type Clock,
+  isForbidden,
+  type KubeObject,
+  type ListQuery,
+  type ObjectRef,
+  type Resource,
+  TransportError,
+} from '@csi-sidecars/runtime';
+import type { Meter } from './layer.ts';
+
+export type Because = 'forbidden' | 'absent' | 'timeout' | 'limit' | 'failed';
+
+/** The answer to a reading. `absent`: the server says that there is no such object. */
+export type Reading<T> =
+  | { readonly kind: 'found'; readonly value: T }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unknown'; readonly because: Because };
+
+/** A reading that failed, and what is not known because of it. */
+export interface Missing {
+  readonly verb: 'get' | 'list' | 'create';
+  readonly group: string;
+  readonly resource: string;
+  readonly namespace: string | undefined;
+  readonly because: Because;
+  readonly notKnown: string;
+}
+
+export interface Pages<T> {
+  /** What is kept of an object; undefined: nothing. Default: all of it. */
+  readonly keep?: (object: T) => T | undefined;
+  /** Objects in a page. Default: 500. */
+  readonly size?: number;
+  /** Default: 10. More of them are not read, and that is recorded as `limit`. */
+  readonly most?: number;
+  /** Called after each page with the number of objects kept; `true` ends the list. */
+  readonly isEnough?: (kept: number) => boolean;
+}
+
+export interface Reader {
+  /** `notKnown` completes "... is not known". */
+  get<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, notKnown: string): Promise<Reading<T>>;
+  /** The object as it is now, even if it was read before. */
+  getAgain<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, notKnown: string): Promise<Reading<T>>;
+  /** What is kept of a list may be less than the objects; a list that ends at a limit is found, and the limit is recorded. */
+  list<T extends KubeObject>(
+    resource: Resource<T>,
+    query: ListQuery & Pages<T>,
+    notKnown: string,
+  ): Promise<Reading<readonly T[]>>;
+  /** Whether an account may do something, as the server decides it. Undefined: it does not say. */
+  review(access: AccessQuestion): Promise<boolean | undefined>;
+  readonly missing: () => readonly Missing[];
+  /** The time of the server. */
+  readonly nowMs: () => number;
+  /** Forgets what was read, for another pass. */
+  readonly again: () => void;
+  readonly sleep: (ms: number) => Promise<void>;
+}
+
+export interface AccessQuestion {
+  readonly user: string;
+  readonly groups: readonly string[];
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  /** Undefined: in all namespaces. */
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+interface AccessReview extends KubeObject {
+  readonly spec: {
+    readonly user: string;
+    readonly groups: readonly string[];
+    readonly resourceAttributes: Readonly<Record<string, string | undefined>>;
+  };
+  readonly status?: { readonly allowed?: boolean; readonly denied?: boolean; readonly evaluationError?: string };
+}
+
+const accessReviews: Resource<AccessReview> = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: 'subjectaccessreviews',
+  kind: 'SubjectAccessReview',
+  namespaced: false,
+};
+
+export interface ReaderDeps {
+  readonly client: Pick<ApiClient, 'get' | 'list' | 'create'>;
+  readonly clock: Clock;
+  readonly meter: Meter;
+  /** Aborts at the time limit of the command. */
+  readonly signal: AbortSignal;
+  /** Of each request. */
+  readonly requestTimeoutMs: number;
+}
+
+/** The credentials are not accepted: no other request would be answered differently. */
+export class CredentialsError extends Error {
+  override readonly name = 'CredentialsError';
+}
+
+const pageSize = 500;
+const mostPages = 10;
+
+export function createReader({ client, clock, meter, signal, requestTimeoutMs }: ReaderDeps): Reader {
+  const read = new Map<string, Promise<Reading<unknown>>>();
+  const missing = new Map<string, Missing>();
+  const options = { signal, timeoutMs: requestTimeoutMs };
+
+  function unknown(facts: Omit<Missing, 'because'>, because: Because): Reading<never> {
+    missing.set(
+      `${facts.verb} ${facts.group}/${facts.resource} ${facts.namespace ?? ''} ${because} ${facts.notKnown}`,
+      { ...facts, because },
+    );
+    return { kind: 'unknown', because };
+  }
+
+  async function once<T>(
+    key: string,
+    facts: Omit<Missing, 'because'>,
+    request: () => Promise<Reading<T>>,
+  ): Promise<Reading<T>> {
+    const known = read.get(key) as Promise<Reading<T>> | undefined;
+    if (known !== undefined) {
+      const answer = await known;
+      return answer.kind === 'unknown' ? unknown(facts, answer.because) : answer;
+    }
+    const started = (async (): Promise<Reading<T>> => {
+      if (signal.aborted) return unknown(facts, 'timeout');
+      try {
+        return await request();
+      } catch (error) {
+        return failed(facts, error);
+      }
+    })();
+    read.set(key, started);
+    return started;
+  }
+
+  function failed(facts: Omit<Missing, 'because'>, error: unknown): Reading<never> {
+    if (error instanceof ApiError && error.status === 401) {
+      throw new CredentialsError(`the API server does not accept the credentials: ${error.message}`, { cause: error });
+    }
+    // A server that does not serve the kind answers without a Status.
+    if (error instanceof ApiError && error.status === 404)
+      return error.isStatus ? { kind: 'absent' } : unknown(facts, 'absent');
+    if (isForbidden(error)) return unknown(facts, 'forbidden');
+    const isLate = signal.aborted || (error instanceof TransportError && error.failure === 'timeout');
+    return unknown(facts, isLate ? 'timeout' : 'failed');
+  }
+
+  function get<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, notKnown: string): Promise<Reading<T>> {
+    const { group, plural, namespaced } = resource;
+    const namespace = namespaced ? ref.namespace : undefined;
+    const facts = { verb: 'get', group, resource: plural, namespace, notKnown } as const;
+    return once(keyOf(resource, ref), facts, async () => ({
+      kind: 'found',
+      value: await client.get(resource, ref, options),
+    }));
+  }
+
+  return {
+    get,
+    getAgain(resource, ref, notKnown) {
+      read.delete(keyOf(resource, ref));
+      return get(resource, ref, notKnown);
+    },
+    list<T extends KubeObject>(
+      resource: Resource<T>,
+      {
+        size = pageSize,
+        most = mostPages,
+        isEnough = () => false,
+        keep = (object) => object,
+        ...query
+      }: ListQuery & Pages<T>,
+      notKnown: string,
+    ) {
+      const { group, plural } = resource;
+      const facts = { verb: 'list', group, resource: plural, namespace: query.namespace, notKnown } as const;
+      return once(`list ${group}/${plural} ${JSON.stringify(query)}`, facts, async () => {
+        const items: T[] = [];
+        let next: string | undefined;
+        for (let page = 1; ; page += 1) {
+          const answer = await client.list(
+            resource,
+            { ...query, limit: size, ...(next !== undefined && { continue: next }) },
+            options,
+          );
+          for (const item of answer.items) {
+            const kept = keep(item);
+            if (kept !== undefined) items.push(kept);
+          }
+          next = answer.continue;
+          if (next === undefined || next === '' || isEnough(items.length)) break;
+          if (page < most) continue;
+          unknown(facts, 'limit');
+          break;
+        }
+        return { kind: 'found', value: items };
+      });
+    },
+    async review({ user, groups, ...attributes }) {
+      const { group, plural } = accessReviews;
+      const notKnown = `whether ${user} may ${attributes.verb} ${attributes.resource}`;
+      const facts = { verb: 'create', group, resource: plural, namespace: undefined, notKnown } as const;
+      const answer = await once(`review ${user} ${JSON.stringify(attributes)}`, facts, async () => {
+        const created = await client.create(
+          accessReviews,
+          { spec: { user, groups, resourceAttributes: attributes } },
+          options,
+        );
+        return { kind: 'found', value: created };
+      });
+      const status = answer.kind === 'found' ? answer.value.status : undefined;
+      if (status?.allowed === true) return true;
+      // A webhook without an opinion has not denied.
+      return status === undefined || (status.evaluationError ?? '') !== '' ? undefined : false;
+    },
+    missing: () => [...missing.values()],
+    nowMs: () => clock.nowMs() + meter.serverAheadMs(),
+    again() {
+      read.clear();
+      missing.clear();
+    },
+    sleep: (ms) => clock.sleep(ms, signal),
+  };
+}
+
+function keyOf({ group, plural, namespaced }: Resource, { namespace, name }: ObjectRef): string {
+  return `get ${group}/${plural} ${namespaced ? (namespace ?? '') : ''}/${name}`;
+}
+
+/** The object, or undefined if it is absent or not known. */
+export function valueOf<T>(reading: Reading<T>): T | undefined {
+  return reading.kind === 'found' ? reading.value : undefined;
+}

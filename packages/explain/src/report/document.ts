@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The Explanation: the document that `-o json` prints, and that the screen is made from. All keys are there: null does not apply. */
+import { codeFromNumber } from '@csi-sidecars/csi';
+import type { KubeObject } from '@csi-sidecars/runtime';
+import type { Missing } from '../cluster/reader.ts';
+import { forDocument } from '../command/printable.ts';
+import type { Judged } from '../rows/judged.ts';
+import { type Failure, isProgram, type ObjectName, type Retry, type Verdict } from '../verdict.ts';
+import {
+  type Cost,
+  type ErrorJson,
+  type Explanation,
+  type NameJson,
+  type Part,
+  type RetryJson,
+  type RiskJson,
+  type SidecarJson,
+  type SubjectJson,
+  type TurnJson,
+  verdicts,
+} from './explanation.ts';
+import { stagesOf } from './stages.ts';
+
+export interface Facts {
+  readonly atMs: number;
+  /** How far our clock is ahead of that of the server. */
+  readonly localOffsetMs: number;
+  readonly subject: {
+    readonly kind: string;
+    readonly apiVersion: string;
+    readonly namespace: string | undefined;
+    readonly name: string;
+    readonly object: KubeObject | undefined;
+  };
+  readonly judged: Judged;
+  readonly exitCode: number;
+  readonly missing: readonly Missing[];
+  readonly cost: Cost;
+}
+
+export function explanationOf(facts: Facts): Explanation {
+  const { judged, subject, cost } = facts;
+  return {
+    ...partOf(facts, judged),
+    at: timeText(facts.atMs),
+    clock: { localOffsetSeconds: facts.localOffsetMs / 1_000 },
+    subject: subjectOf(subject),
+    exitCode: facts.exitCode,
+    volumes:
+      judged.volumes === undefined
+        ? null
+        : judged.volumes.map((volume) => ({
+            ...partOf(facts, volume),
+            subject: subjectOf({
+              kind: volume.kind,
+              apiVersion: 'v1',
+              namespace: volume.object.metadata?.namespace,
+              name: volume.object.metadata?.name ?? '',
+              object: volume.object,
+            }),
+          })),
+    missing: facts.missing.map(({ verb, group, resource, namespace, because, notKnown }) => ({
+      verb,
+      group,
+      resource,
+      namespace: namespace ?? null,
+      because,
+      notKnown: clean(notKnown),
+    })),
+    cost: { requests: cost.requests, bytes: cost.bytes, seconds: cost.seconds },
+  };
+}
+
+function partOf(facts: Facts, { verdict, driver, attachRequired, track }: Judged): Omit<Part, 'subject'> {
+  const { stage, since } = verdict;
+  return {
+    apiVersion: 'csi-sidecars/v1',
+    kind: 'Explanation',
+    verdict: verdicts[verdict.exit],
+    exitCode: verdict.exit,
+    row: verdict.row,
+    sentence: clean(verdict.sentence),
+    driver:
+      driver === undefined
+        ? null
+        : {
+            name: clean(driver),
+            namespace: verdict.liveness?.namespace ?? null,
+            attachRequired: attachRequired ?? 'unknown',
+            sidecars: sidecarsOf(verdict),
+          },
+    stages: stagesOf(track, verdict).map((each) => ({
+      id: each.id,
+      state: each.state,
+      since: each.state === 'now' && since !== undefined ? timeText(since.atMs) : null,
+      object: null,
+      actor: each.state === 'now' || (each.state === 'unknown' && each.id === stage) ? verdict.actor : null,
+      detail: each.detail === undefined ? null : clean(each.detail),
+    })),
+    turn: verdict.exit === 0 || verdict.exit === 6 ? null : turnOf(verdict),
+    error: verdict.failure === undefined ? null : errorOf(verdict.failure),
+    retry: verdict.exit === 0 || verdict.exit === 6 ? null : retryOf(verdict.retry),
+    changes: (verdict.changes ?? []).slice(0, 2).map(({ what, object, field }) => ({
+      what: clean(what),
+      object: object === undefined ? null : nameJson(object),
+      field: field ?? null,
+    })),
+    risk: riskOf(facts, verdict),
+    decision: null,
+    next:
+      verdict.exit === 0 || verdict.exit === 6 || verdict.next === undefined
+        ? null
+        : { command: verdict.next.argv, sentence: clean(verdict.next.sentence) },
+    findings: [...new Set(verdict.findings ?? [])],
+    related: (verdict.related ?? []).map(({ why, ...object }) => ({ ...nameJson(object), why })),
+  };
+}
+
+function sidecarsOf({ actor, thenActor, liveness }: Verdict): readonly SidecarJson[] {
+  const program = [actor, thenActor].find((each) => each !== undefined && isProgram(each));
+  if (program === undefined || liveness === undefined) return [];
+  return [
+    {
+      program,
+      flavour: 'unknown',
+      version: null,
+      pod: liveness.pod ?? null,
+      container: null,
+      lease: null,
+      leading: liveness.alive === 'yes',
+    },
+  ];
+}
+
+function subjectOf({ kind, apiVersion, namespace, name, object }: Facts['subject']): SubjectJson {
+  return {
+    kind,
+    apiVersion,
+    namespace: namespace ?? null,
+    name: clean(name),
+    uid: object?.metadata?.uid ?? null,
+    deletionTimestamp: object?.metadata?.deletionTimestamp ?? null,
+  };
+}
+
+function turnOf({ actor, thenActor, node, since, liveness }: Verdict): TurnJson {
+  return {
+    actor,
+    role: thenActor === undefined ? null : `then ${thenActor}`,
+    name: null,
+    node: node ?? null,
+    namespace: liveness?.namespace ?? null,
+    pod: liveness?.pod ?? null,
+    alive: liveness?.alive ?? 'unknown',
+    aliveBecause: liveness === undefined ? null : clean(liveness.because),
+    since: since === undefined ? 'unknown' : timeText(since.atMs),
+    sinceIsAtLeast: since?.isAtLeast ?? false,
+  };
+}
+
+function errorOf({ text, code, atMs, count, reason, source, object }: Failure): ErrorJson {
+  const cut = forDocument(text);
+  return {
+    text: cut.text,
+    truncated: cut.isCut,
+    code: code ?? null,
+    codeName: code === undefined ? null : codeFromNumber(code),
+    at: atMs === undefined ? 'unknown' : timeText(atMs),
+    atBy: source ?? null,
+    count,
+    reason: reason ?? null,
+    source: source === undefined ? null : clean(source),
+    object: nameJson(object),
+    sanitized: false,
+  };
+}
+
+function retryOf(retry: Retry | undefined): RetryJson {
+  if (retry === undefined) return { will: 'unknown', earliest: null, latest: null, exact: false, because: null };
+  const [earliest, latest] = retry.will === 'yes' ? [retry.earliestMs, retry.latestMs] : [undefined, undefined];
+  return {
+    will: retry.will,
+    earliest: earliest === undefined ? null : timeText(earliest),
+    latest: latest === undefined ? null : timeText(latest),
+    exact: false,
+    because: clean(retry.because),
+  };
+}
+
+function riskOf({ judged }: Facts, verdict: Verdict): RiskJson {
+  const risk =
+    verdict.risk ??
+    (verdict === judged.verdict && verdict.exit === 5
+      ? { level: 'unknown' as const, of: undefined, ifYou: undefined, sentence: 'not known' }
+      : undefined);
+  const { level = 'none', of, ifYou, sentence = 'none' } = risk ?? {};
+  return { level, of: of ?? null, ifYou: ifYou ?? null, sentence: clean(sentence) };
+}
+
+function nameJson({ kind, namespace, name, uid }: ObjectName): NameJson {
+  return { kind, namespace: namespace ?? null, name: clean(name), uid: uid ?? null };
+}
+
+function clean(text: string): string {
+  return forDocument(text).text;
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+/** `-o json` of a command that has failed. */
+export function failureDocument(message: string, exitCode: number): object {
+  return {
+    apiVersion: 'csi-sidecars/v1',
+    kind: 'Explanation',
+    verdict: 'failed',
+    exitCode,
+    error: { text: clean(message) },
+  };
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What is known of a subject once a row is found. */
+import type { KubeObject } from '@csi-sidecars/runtime';
+import type { StageId, Verdict } from '../verdict.ts';
+
+/** The stages of a subject, in order. `skip`: does not apply to it. */
+export interface Track {
+  readonly stages: readonly {
+    readonly id: StageId;
+    readonly isSkipped?: boolean;
+    readonly detail?: string | undefined;
+  }[];
+}
+
+export interface Judged {
+  readonly verdict: Verdict;
+  readonly driver: string | undefined;
+  readonly attachRequired?: boolean | undefined;
+  readonly track: Track;
+  /** Of a pod: each of its volumes. */
+  readonly volumes?: readonly (Judged & { readonly object: KubeObject; readonly kind: string })[];
+}

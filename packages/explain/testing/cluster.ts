@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A cluster of objects, and the command run over it: what it prints, its exit code, and the requests that it has sent. */
+import type {
+  Event,
+  KubeObject,
+  Lease,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  StorageClass,
+  VolumeAttachment,
+} from '@csi-sidecars/runtime';
+import { settle } from '@csi-sidecars/runtime/testing';
+import { fakeHost, type FakeHost, type FakeHostOptions } from '@csi-sidecars/sidecar/testing';
+import { type ExplainDeps, runExplain } from '../src/index.ts';
+import type { Explanation } from '../src/report/explanation.ts';
+
+export const driver = 'a.example.com';
+export const namespace = 'shop';
+
+export interface Explained {
+  readonly code: number;
+  readonly host: FakeHost;
+  /** Of `-o json`. */
+  readonly document: Explanation;
+}
+
+export interface ClusterOptions extends Omit<FakeHostOptions, 'args'> {
+  readonly columns?: number;
+}
+
+/** A host whose API server has these objects. */
+export function clusterOf(objects: readonly object[], options: ClusterOptions = {}): FakeHost {
+  const host = fakeHost(options);
+  for (const object of objects) host.server.objects.seed(object);
+  return host;
+}
+
+/** Time passes while the command waits. */
+export async function run(host: FakeHost, args: readonly string[], columns?: number): Promise<number> {
+  const deps: ExplainDeps = { host: { ...host, args }, lifecycle: host.lifecycle, terminal: { columns } };
+  let code: number | undefined;
+  const ended = runExplain(deps).then((value) => (code = value));
+  for (let second = 0; second < 120; second += 1) {
+    await settle();
+    if (code !== undefined) break;
+    await host.clock.advance(1_000);
+  }
+  return await ended;
+}
+
+export async function explain(host: FakeHost, args: readonly string[]): Promise<Explained> {
+  const code = await run(host, [...args, '-o', 'json']);
+  return { code, host, document: JSON.parse(host.printed()) as Explanation };
+}
+
+/** A time that was this many seconds before the command is run. */
+export function ago(host: FakeHost, seconds: number): string {
+  return new Date(host.clock.nowMs() - seconds * 1_000).toISOString().replace(/\.\d+Z/, 'Z');
+}
+
+export interface Changes {
+  readonly metadata?: object;
+  readonly spec?: object;
+  readonly status?: object;
+}
+
+export function claim(name: string, { metadata, spec, status }: Changes = {}): PersistentVolumeClaim {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name, namespace, uid: `uid-of-${name}`, ...metadata },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      storageClassName: 'gp',
+      resources: { requests: { storage: '1Gi' } },
+      ...spec,
+    },
+    status: { phase: 'Pending', ...status },
+  };
+}
+
+/** Asked of the driver, and not made yet. */
+export const asked: { readonly annotations: Readonly<Record<string, string>> } = {
+  annotations: { 'volume.kubernetes.io/storage-provisioner': driver },
+};
+
+export function boundClaim(name: string, { metadata, spec, status }: Changes = {}): PersistentVolumeClaim {
+  return claim(name, {
+    metadata: { ...asked, ...metadata },
+    spec: { volumeName: `pv-${name}`, ...spec },
+    status: { phase: 'Bound', capacity: { storage: '1Gi' }, ...status },
+  });
+}
+
+/** The volume of a bound claim. */
+export function volumeOf(name: string, { metadata, spec, status }: Changes = {}): PersistentVolume {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: `pv-${name}`, ...metadata },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      capacity: { storage: '1Gi' },
+      storageClassName: 'gp',
+      persistentVolumeReclaimPolicy: 'Delete',
+      claimRef: { namespace, name, uid: `uid-of-${name}` },
+      csi: { driver, volumeHandle: `vol-${name}` },
+      ...spec,
+    },
+    status: { phase: 'Bound', ...status },
+  };
+}
+
+export function storageClass(name: string, fields: object = {}): StorageClass {
+  return {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: { name },
+    provisioner: driver,
+    volumeBindingMode: 'Immediate',
+    ...fields,
+  };
+}
+
+export function csiDriver(name: string = driver, spec: object = {}): KubeObject {
+  return {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSIDriver',
+    metadata: { name },
+    spec: { attachRequired: true, ...spec },
+  } as KubeObject;
+}
+
+export function lease(
+  name: string,
+  {
+    holder,
+    renewed,
+    metadata,
+    seconds = 15,
+  }: { readonly holder: string; readonly renewed: string; readonly metadata?: object; readonly seconds?: number },
+): Lease {
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name, namespace: 'storage', ...metadata },
+    spec: { holderIdentity: holder, leaseDurationSeconds: seconds, renewTime: renewed },
+  };
+}
+
+export function pod(name: string, { metadata, spec, status }: Changes = {}): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace, ...metadata },
+    spec: { containers: [{ name: 'main', image: 'app' }], ...spec },
+    status: { phase: 'Pending', ...status },
+  };
+}
+
+/** A pod with a volume of the claim. */
+export function podWith(claimName: string, name: string, { metadata, spec, status }: Changes = {}): Pod {
+  return pod(name, {
+    metadata: metadata ?? {},
+    spec: { volumes: [{ name: 'data', persistentVolumeClaim: { claimName } }], ...spec },
+    status: status ?? {},
+  });
+}
+
+export function node(name: string, { metadata, spec, status }: Changes = {}): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name, ...metadata },
+    spec: { ...spec },
+    status: { conditions: [{ type: 'Ready', status: 'True' }], ...status },
+  } as KubeObject;
+}
+
+export function csiNode(
+  name: string,
+  drivers: readonly object[] = [{ name: driver, nodeID: name, topologyKeys: null }],
+): KubeObject {
+  return { apiVersion: 'storage.k8s.io/v1', kind: 'CSINode', metadata: { name }, spec: { drivers } } as KubeObject;
+}
+
+export function attachment(
+  name: string,
+  fields: Changes & { readonly node?: string; readonly volume?: string } = {},
+): VolumeAttachment {
+  return {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'VolumeAttachment',
+    metadata: { name, ...fields.metadata },
+    spec: {
+      attacher: driver,
+      nodeName: fields.node ?? 'node-a',
+      source: { persistentVolumeName: fields.volume ?? 'pv-data' },
+    },
+    ...(fields.status !== undefined && { status: fields.status }),
+  } as VolumeAttachment;
+}
+
+export interface EventFacts {
+  readonly reason: string;
+  readonly message: string;
+  readonly first: string;
+  readonly last: string;
+  readonly count?: number;
+  readonly type?: 'Normal' | 'Warning';
+  readonly component?: string;
+}
+
+let events = 0;
+
+export function event(
+  of: KubeObject,
+  { reason, message, first, last, count = 1, type = 'Warning', component = 'csi-provisioner' }: EventFacts,
+): Event {
+  events += 1;
+  const { name, uid, namespace: place } = of.metadata ?? {};
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: `${name}.${events}`, namespace: place ?? 'default' },
+    involvedObject: { kind: of.kind, name, uid, namespace: place },
+    reason,
+    message,
+    type,
+    count,
+    firstTimestamp: first,
+    lastTimestamp: last,
+    source: { component },
+  } as unknown as Event;
+}
