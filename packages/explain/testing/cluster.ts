@@ -10,8 +10,17 @@ import type {
   StorageClass,
   VolumeAttachment,
 } from '@csi-sidecars/runtime';
-import { settle } from '@csi-sidecars/runtime/testing';
+import { type ResourceType, settle } from '@csi-sidecars/runtime/testing';
 import { fakeHost, type FakeHost, type FakeHostOptions } from '@csi-sidecars/sidecar/testing';
+import {
+  volumeGroupSnapshotClasses,
+  volumeGroupSnapshotContents,
+  volumeGroupSnapshots,
+  volumeSnapshotClasses,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
+import { daemonSets, deployments, statefulSets } from '../src/cluster/kinds.ts';
 import { type ExplainDeps, runExplain } from '../src/index.ts';
 import type { Explanation } from '../src/report/explanation.ts';
 
@@ -29,9 +38,23 @@ export interface ClusterOptions extends Omit<FakeHostOptions, 'args'> {
   readonly columns?: number;
 }
 
+/** Workloads and snapshots, which the fake server has not built in. */
+const furtherKinds: readonly ResourceType[] = [
+  ...[deployments, statefulSets, daemonSets].map((resource) => ({ ...resource, status: 'withMetadata' as const })),
+  ...[
+    volumeSnapshots,
+    volumeSnapshotContents,
+    volumeSnapshotClasses,
+    volumeGroupSnapshots,
+    volumeGroupSnapshotContents,
+    volumeGroupSnapshotClasses,
+  ].map((resource) => ({ ...resource, status: 'statusOnly' as const, custom: true })),
+];
+
 /** A host whose API server has these objects. */
 export function clusterOf(objects: readonly object[], options: ClusterOptions = {}): FakeHost {
   const host = fakeHost(options);
+  host.server.addTypes(...furtherKinds);
   for (const object of objects) host.server.objects.seed(object);
   return host;
 }
@@ -233,4 +256,69 @@ export function event(
     lastTimestamp: last,
     source: { component },
   } as unknown as Event;
+}
+
+/** A program that works: its Lease is renewed, and the pod of the holder runs. */
+export function leading(host: FakeHost, program: string, leaseName: string): readonly object[] {
+  return [lease(leaseName, { holder: `${program}-0`, renewed: ago(host, 3) }), sidecarPod(program)];
+}
+
+export function sidecarPod(program: string, { metadata, spec, status }: Changes = {}): Pod {
+  return pod(`${program}-0`, {
+    metadata: { namespace: 'storage', ...metadata },
+    spec: {
+      serviceAccountName: 'sidecars',
+      containers: [{ name: program, image: `registry.example.com/${program}:v1` }],
+      ...spec,
+    },
+    status: { phase: 'Running', ...status },
+  });
+}
+
+/** The DaemonSet of the driver, and its pod on a node. */
+export function nodePlugin(
+  nodeName: string | undefined,
+  status: object = { conditions: [{ type: 'Ready', status: 'True' }] },
+): readonly object[] {
+  const containers = [
+    { name: 'driver', image: 'registry.example.com/driver:v1' },
+    {
+      name: 'node-driver-registrar',
+      image: 'registry.example.com/csi-node-driver-registrar:v2',
+      args: [`--kubelet-registration-path=/var/lib/kubelet/plugins/${driver}/csi.sock`],
+    },
+  ];
+  const metadata = { name: 'node-plugin', namespace: 'storage', uid: 'uid-of-node-plugin' };
+  const set = { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata, spec: { template: { spec: { containers } } } };
+  if (nodeName === undefined) return [set];
+  const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: metadata.name, uid: metadata.uid };
+  return [
+    set,
+    pod(`plugin-on-${nodeName}`, {
+      metadata: { namespace: 'storage', ownerReferences: [owner] },
+      spec: { nodeName, containers },
+      status,
+    }),
+  ];
+}
+
+/** Paths of the requests that were sent, without the host. */
+export function requestsOf({ server }: FakeHost): readonly string[] {
+  return server.requests.map(({ verb, path }) => `${verb} ${path}`);
+}
+
+/** Adds objects whose times are relative to the clock of the host. */
+export function add(host: FakeHost, ...objects: readonly object[]): void {
+  for (const object of objects) host.server.objects.seed(object as KubeObject);
+}
+
+/** Stores an object, and an event about it. */
+export function addWithEvent(
+  host: FakeHost,
+  object: KubeObject,
+  facts: Omit<EventFacts, 'first' | 'last'> & { readonly firstAgo: number; readonly lastAgo: number },
+): void {
+  const stored = host.server.objects.seed(object);
+  const { firstAgo, lastAgo, ...rest } = facts;
+  add(host, event(stored, { ...rest, first: ago(host, firstAgo), last: ago(host, lastAgo) }));
 }

@@ -151,9 +151,8 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
     if (error instanceof ApiError && error.status === 401) {
       throw new CredentialsError(`the API server does not accept the credentials: ${error.message}`, { cause: error });
     }
-    // A server that does not serve the kind answers without a Status.
     if (error instanceof ApiError && error.status === 404)
-      return error.isStatus ? { kind: 'absent' } : unknown(facts, 'absent');
+      return isServed(error) ? { kind: 'absent' } : unknown(facts, 'absent');
     if (isForbidden(error)) return unknown(facts, 'forbidden');
     const isLate = signal.aborted || (error instanceof TransportError && error.failure === 'timeout');
     return unknown(facts, isLate ? 'timeout' : 'failed');
@@ -235,6 +234,11 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
     },
     sleep: (ms) => clock.sleep(ms, signal),
   };
+}
+
+/** The kind is served if the refusal names the object. A refusal of the client itself has no details. */
+function isServed({ isStatus, details }: ApiError): boolean {
+  return isStatus && (details === undefined || details.name !== undefined);
 }
 
 function keyOf({ group, plural, namespaced }: Resource, { namespace, name }: ObjectRef): string {

@@ -13,7 +13,7 @@ import { nodePluginOf } from '../actors/node-plugin.ts';
 import { valueOf } from '../cluster/reader.ts';
 import { kubectl } from '../command/printable.ts';
 import { eventsOf, lastMs } from '../facts/events.ts';
-import { createdMs, hasEnded, nameOf, objectName } from '../facts/objects.ts';
+import { createdMs, hasEnded, isBeingDeleted, nameOf, objectName } from '../facts/objects.ts';
 import { usersOf } from '../facts/users.ts';
 import { isAttachRequired, type VolumeFacts } from '../facts/volume.ts';
 import { type NextCommand, type Verdict, worst } from '../verdict.ts';
@@ -50,8 +50,12 @@ export async function mounted(context: Context, { claim, volume, facts }: BoundC
   }
   const pods = read.value.filter((pod) => !hasEnded(pod));
   if (pods.length === 0) return verdictOf(['X40', 0, 'nobody', undefined], 'the claim is bound, and no pod uses it');
+  const staying = pods.filter((pod) => !isBeingDeleted(pod));
+  if (staying.length === 0) {
+    return verdictOf(['X41', 0, 'nobody', undefined], `pod ${nameOf(pods[0]!)} still uses the volume, and is ending`);
+  }
   // Those that wait come first.
-  const ordered = pods.toSorted((left, right) => Number(isRunning(left)) - Number(isRunning(right)));
+  const ordered = staying.toSorted((left, right) => Number(isRunning(left)) - Number(isRunning(right)));
   const verdicts: Verdict[] = [];
   for (const pod of ordered.slice(0, mostPods))
     verdicts.push(await ofPod(context, { pod, volume, facts, users: read.value }));
