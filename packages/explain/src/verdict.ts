@@ -162,10 +162,25 @@ export const noRisk: Risk = { level: 'none', of: undefined, ifYou: undefined, se
 /** Which of several verdicts is shown first: 4, 5, 3, 0. */
 const urgency: Readonly<Record<VerdictExit, number>> = { 6: 4, 4: 3, 5: 2, 3: 1, 0: 0 };
 
-/** The most urgent one; the first one among equals. */
-export function worst<V extends { readonly exit: VerdictExit }>(verdicts: readonly V[]): V | undefined {
-  return verdicts.reduce<V | undefined>(
-    (found, verdict) => (found === undefined || urgency[verdict.exit] > urgency[found.exit] ? verdict : found),
-    undefined,
-  );
+/** From the class to the pod that uses the volume. */
+const stageOrder: readonly (StageId | undefined)[] = [
+  'class',
+  'schedule',
+  'source',
+  'provision',
+  'record',
+  'bind',
+  'register',
+  'node id',
+  'attach',
+  'stage',
+  'use',
+];
+
+/** The most urgent one; among equals that of the earlier stage, then the first one. */
+export function worst<V extends Pick<Verdict, 'exit' | 'stage'>>(verdicts: readonly V[]): V | undefined {
+  return verdicts.toSorted(
+    (left, right) =>
+      urgency[right.exit] - urgency[left.exit] || stageOrder.indexOf(left.stage) - stageOrder.indexOf(right.stage),
+  )[0];
 }

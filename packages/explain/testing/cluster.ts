@@ -73,8 +73,9 @@ export async function run(host: FakeHost, args: readonly string[], columns?: num
 }
 
 export async function explain(host: FakeHost, args: readonly string[]): Promise<Explained> {
+  const before = host.printed().length;
   const code = await run(host, [...args, '-o', 'json']);
-  return { code, host, document: JSON.parse(host.printed()) as Explanation };
+  return { code, host, document: JSON.parse(host.printed().slice(before)) as Explanation };
 }
 
 /** A time that was this many seconds before the command is run. */
@@ -309,7 +310,7 @@ export function requestsOf({ server }: FakeHost): readonly string[] {
 
 /** Adds objects whose times are relative to the clock of the host. */
 export function add(host: FakeHost, ...objects: readonly object[]): void {
-  for (const object of objects) host.server.objects.seed(object as KubeObject);
+  for (const object of objects) host.server.objects.seed(object);
 }
 
 /** Stores an object, and an event about it. */

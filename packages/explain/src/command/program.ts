@@ -2,7 +2,6 @@
 /** `csi-sidecars explain KIND/NAME`: reads what concerns an object, and prints why it is not ready and whose turn it is. */
 import { type KubeObject, linkSignals, toError } from '@csi-sidecars/runtime';
 import { type ProgramDeps, runProgram, type Started } from '@csi-sidecars/sidecar';
-import { withLiveness } from '../actors/liveness.ts';
 import { meteredTransport } from '../cluster/layer.ts';
 import { createReader, CredentialsError, type Reader } from '../cluster/reader.ts';
 import { explanationOf, failureDocument } from '../report/document.ts';
@@ -149,11 +148,7 @@ export async function explainOnce(cluster: Cluster, subject: Subject, values: Ex
       throw new CommandError(exits.failed, await unreadable(read.because, subject));
     if (read.kind === 'found') {
       object = read.value;
-      const first = await judge(context, subject, object);
-      judged = {
-        ...first,
-        verdict: await withLiveness(reader, first.verdict, { driver: first.driver, ...context.options }),
-      };
+      judged = await judge(context, subject, object);
     } else {
       const verdict = read.kind === 'unknown' ? unserved(subject) : await absent(context, subject);
       judged = { verdict, driver: undefined, track: { stages: [] } };

@@ -2,20 +2,28 @@
 /** What events record: the newest failure, how often, since when, and when it will be tried again. */
 import { codeNames } from '@csi-sidecars/csi';
 import { type Event, events } from '@csi-sidecars/runtime';
-import type { Reader } from '../cluster/reader.ts';
+import { type Reader, type Reading, valueOf } from '../cluster/reader.ts';
 import type { Failure, ObjectName, Retry } from '../verdict.ts';
 import { timeOf } from './objects.ts';
 
 const mostEvents = 200;
 
-/** Events of one object, by its UID: events of an earlier object of the same name are not its events. */
-export async function eventsOf(
+async function readEvents(
   reader: Reader,
   { uid = '', namespace = 'default', name }: ObjectName,
-): Promise<readonly Event[]> {
+): Promise<Reading<readonly Event[]>> {
   const query = { namespace, fieldSelector: `involvedObject.uid=${uid}`, size: mostEvents, most: 1 };
-  const read = await reader.list(events, query, `what events say about ${name}`);
-  return read.kind === 'found' ? read.value : [];
+  return await reader.list(events, query, `what events say about ${name}`);
+}
+
+/** Events of one object, by its UID: events of an earlier object of the same name are not its events. */
+export async function eventsOf(reader: Reader, object: ObjectName): Promise<readonly Event[]> {
+  return valueOf(await readEvents(reader, object)) ?? [];
+}
+
+/** False: an event might say something else. */
+export async function areEventsKnown(reader: Reader, object: ObjectName): Promise<boolean> {
+  return (await readEvents(reader, object)).kind === 'found';
 }
 
 export function lastMs(event: Event): number | undefined {

@@ -134,7 +134,11 @@ function changeText({ what, object, field }: ChangeJson): string {
 function wrapped([label, value]: Entry, width: number): readonly string[] {
   const lines: string[] = [];
   let line = label.padEnd(labelWidth);
-  for (const word of forScreen(value).split(' ')) {
+  // A word that is longer than a line is cut into lines.
+  const words = forScreen(value)
+    .split(' ')
+    .flatMap((word) => word.match(new RegExp(`.{1,${width - labelWidth}}`, 'g')) ?? ['']);
+  for (const word of words) {
     const isFirst = line.length === labelWidth;
     if (!isFirst && line.length + 1 + word.length > width) {
       lines.push(line);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is known of a subject once a row is found. */
+import { withLiveness } from '../actors/liveness.ts';
 import type { KubeObject } from '@csi-sidecars/runtime';
 import type { StageId, Verdict } from '../verdict.ts';
+import type { Context } from './context.ts';
 
 /** The stages of a subject, in order. `skip`: does not apply to it. */
 export interface Track {
@@ -19,4 +21,10 @@ export interface Judged {
   readonly track: Track;
   /** Of a pod: each of its volumes. */
   readonly volumes?: readonly (Judged & { readonly object: KubeObject; readonly kind: string })[];
+}
+
+/** Whether the actor of the verdict lives, and what follows if it does not. */
+export async function withActor<J extends Judged>({ reader, options }: Context, judged: J): Promise<J> {
+  const verdict = await withLiveness(reader, judged.verdict, { driver: judged.driver, ...options });
+  return { ...judged, verdict };
 }

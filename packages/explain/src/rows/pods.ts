@@ -18,7 +18,7 @@ import {
   sinceCreated,
   verdictOf,
 } from './context.ts';
-import type { Judged, Track } from './judged.ts';
+import { type Judged, type Track, withActor } from './judged.ts';
 import { ofPod, staging } from './mounting.ts';
 import { registration } from './registering.ts';
 
@@ -32,8 +32,9 @@ export async function judgePod(context: Context, pod: Pod): Promise<Judged> {
   );
   const most = context.options.allVolumes ? all.length : mostVolumes;
   for (const volume of all.slice(0, most)) {
-    if (volume.csi !== undefined) volumes.push(await inlineVolume(context, pod, volume.csi.driver));
-    else volumes.push(await claimOfPod(context, pod, volume));
+    if (volume.csi !== undefined)
+      volumes.push(await withActor(context, await inlineVolume(context, pod, volume.csi.driver)));
+    else volumes.push(await withActor(context, await claimOfPod(context, pod, volume)));
   }
   const track: Track = { stages: [{ id: 'schedule' }, { id: 'attach' }, { id: 'stage' }, { id: 'use' }] };
   const verdict = worst(volumes.map((each) => each.verdict));

@@ -25,27 +25,28 @@ import { pendingAttachment } from './attaching.ts';
 import { deletionTrack, judgeClaim, notCsi } from './claims.ts';
 import { change, type Context, describe, onChange, sinceCreated, verdictOf } from './context.ts';
 import { deletedAttachment, deletedVolume, toBeDeleted } from './deleted-volume.ts';
-import type { Judged, Track } from './judged.ts';
+import { type Judged, type Track, withActor } from './judged.ts';
 import { judgePod } from './pods.ts';
 import { contentVerdict, deletedContent } from './snapshot-contents.ts';
 import { groupVerdict, snapshotVerdict } from './snapshots.ts';
 
-export async function judge(context: Context, subject: Subject, object: KubeObject): Promise<Judged> {
-  switch (subject.kind) {
-    case 'PersistentVolumeClaim':
-      return await judgeClaim(context, object);
-    case 'PersistentVolume':
-      return await judgeVolume(context, object);
+export async function judge(context: Context, { kind }: Subject, object: KubeObject): Promise<Judged> {
+  switch (kind) {
     case 'Pod':
+      // Each of its volumes has an actor.
       return await judgePod(context, object);
+    case 'PersistentVolumeClaim':
+      return await withActor(context, await judgeClaim(context, object));
+    case 'PersistentVolume':
+      return await withActor(context, await judgeVolume(context, object));
     case 'VolumeAttachment':
-      return await judgeAttachment(context, object as VolumeAttachment);
+      return await withActor(context, await judgeAttachment(context, object as VolumeAttachment));
     case 'VolumeSnapshot':
-      return await judgeSnapshot(context, object);
+      return await withActor(context, await judgeSnapshot(context, object));
     case 'VolumeGroupSnapshot':
-      return await judgeGroup(context, object);
+      return await withActor(context, await judgeGroup(context, object));
     case 'VolumeSnapshotContent':
-      return await judgeContent(context, object);
+      return await withActor(context, await judgeContent(context, object));
   }
 }
 

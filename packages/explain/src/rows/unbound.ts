@@ -2,6 +2,7 @@
 /** Rows X10 to X31: a claim that is not bound. Read from top to bottom; the first row whose condition holds is the answer. */
 import { type PersistentVolumeClaim, type StorageClass, storageClasses } from '@csi-sidecars/runtime';
 import { valueOf } from '../cluster/reader.ts';
+import { areEventsKnown } from '../facts/events.ts';
 import {
   annotationOf,
   classNameOf,
@@ -21,7 +22,7 @@ import { sourceVerdict } from './sources.ts';
 
 const inTree = /^kubernetes\.io\//;
 export async function unbound(context: Context, claim: PersistentVolumeClaim): Promise<Verdict> {
-  const { reader } = context;
+  const { reader, options } = context;
   const named = claim.spec?.volumeName ?? '';
   if (named !== '') return await namedVolume(context, claim, named);
   const className = classNameOf(claim);
@@ -90,8 +91,12 @@ export async function unbound(context: Context, claim: PersistentVolumeClaim): P
       `class ${className} cannot be read, so it is not known which driver makes the volume`,
     );
   }
+  // An event might name a failure, and a secret might be missing.
+  const isOpen =
+    secret === 'unknown' ||
+    (options.hasEvents && !(await areEventsKnown(reader, objectName('PersistentVolumeClaim', claim))));
   return verdictOf(
-    ['X31', secret === 'unknown' ? 5 : 3, 'csi-provisioner', 'provision'],
+    ['X31', isOpen ? 5 : 3, 'csi-provisioner', 'provision'],
     `csi-provisioner was asked for a volume; a call to the driver may be under way`,
     {
       since: sinceCreated(claim),
