@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The situations about which people ask most often. They are those of a cluster with upstream's sidecars: no part of the answer needs ours. */
-import { describe, expect, it } from 'vitest';
 import type { FakeHost } from '@csi-sidecars/sidecar/testing';
+import { describe, expect, it } from 'vitest';
 import {
   add,
   addWithEvent,

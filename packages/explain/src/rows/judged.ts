@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is known of a subject once a row is found. */
-import { withLiveness } from '../actors/liveness.ts';
 import type { KubeObject } from '@csi-sidecars/runtime';
+import { withLiveness } from '../actors/liveness.ts';
 import type { StageId, Verdict } from '../verdict.ts';
 import type { Context } from './context.ts';
 
