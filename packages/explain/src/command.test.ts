@@ -553,7 +553,7 @@ describe('volumes of other kinds', () => {
     const { attachmentNameOf } = await import('./facts/volume.ts');
     const expected = attachmentNameOf({ driver: ebs, handle: 'vol-1', isMigrated: true }, 'node-a');
     expect(requestsOf(host).some((path) => path.includes(expected))).toBe(true);
-    expect(document.sentence).toContain('X4');
+    expect(document.sentence).toContain('(X4: ');
   });
 
   it('[explain#64] given a hostPath volume, when explained, then no sidecar is involved', async () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows X45 to X48: the volume is attached to another node. */
+/** Rows X46 to X48: the volume is attached to another node. */
 import { type Node, nodes, type PersistentVolume, type Pod, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { valueOf } from '../cluster/reader.ts';
 import { deletedMs, hasEnded, isBeingDeleted, nameOf, objectName, timeOf } from '../facts/objects.ts';
