@@ -35,6 +35,7 @@ import { examples } from './packaging/examples.ts';
 import { images } from './packaging/images.ts';
 import { releases } from './packaging/releases.ts';
 import { stockSnapshotController } from './packaging/snapshot-controller.ts';
+import { explain } from './observability/explain.ts';
 import { observability } from './observability/observability.ts';
 import { basics } from './provisioner/basics.ts';
 import { capacity } from './provisioner/capacity.ts';
@@ -110,6 +111,7 @@ export const allScenarios: readonly Scenario[] = [
   ...missingRights,
   ...hostility,
   ...observability,
+  ...explain,
   ...scale,
   ...chaos,
   ...attachmentChaos,
