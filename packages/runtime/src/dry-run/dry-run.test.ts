@@ -8,7 +8,7 @@ import { persistentVolumes, pods, secrets } from '../api/resource.ts';
 import { type Conclusion, done, postpone, requeueAfter, retry } from '../controller/reconcile.ts';
 import { type ObjectKey, keyOf } from '../informer/key.ts';
 import { defineLoop } from '../loop/define-loop.ts';
-import { conclude, type Flow, orEnd, perform } from '../loop/flow.ts';
+import { conclude, orEnd, perform } from '../loop/flow.ts';
 import type { Loop, LoopSpec, LoopTypes, Run } from '../loop/loop.ts';
 import { definePeriodicLoop } from '../loop/periodic-loop.ts';
 import { type DryPorts, dryRun, type DryRunOptions } from './dry-run.ts';
