@@ -32,7 +32,9 @@ export interface ResizerOptions {
 
 /** Each loop waits for its own caches only: without the right to list pods, say, modifications go on. */
 export function createResizer({ channel, events, ...ports }: ResizerDeps, options: ResizerOptions): Controller {
-  const controllers = resizerLoops({ ...ports, channel, events }, options).map((loop) => createController(ports, [loop]));
+  const controllers = resizerLoops({ ...ports, channel, events }, options).map((loop) =>
+    createController(ports, [loop]),
+  );
   return {
     run: (signal) =>
       runTogether(

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What a dry run of csi-snapshotter answers in states that its flow is tested with. */
-import { managedByLabel, volumeGroupSnapshotClasses, volumeGroupSnapshotContents, volumeSnapshotClasses, volumeSnapshotContents } from '@csi-sidecars/volume';
+import {
+  managedByLabel,
+  volumeGroupSnapshotClasses,
+  volumeGroupSnapshotContents,
+  volumeSnapshotClasses,
+  volumeSnapshotContents,
+} from '@csi-sidecars/volume';
 import { aDryWorld } from '@csi-sidecars/runtime/testing';
 import type { DryAction } from '@csi-sidecars/sidecar';
 import { expect, it } from 'vitest';

@@ -137,14 +137,17 @@ it.each([
   [requeueAfter(7), { kind: 'requeueAfter', afterMs: 7 }],
   [postpone('wait\u001b[31m'), { kind: 'postpone', text: 'wait?[31m' }],
   [retry(new Error('x'.repeat(5_000))), { kind: 'retry', text: 'x'.repeat(1_024) }],
-] as const)('given a run that concludes with %j, then the answer shows it, in a text that is safe to show', async (outcome, shown) => {
-  const { row, action } = await asking({
-    *flow() {
-      return conclude('A1', outcome);
-    },
-  });
-  expect([row, action]).toEqual(['A1', { kind: 'conclude', outcome: shown }]);
-});
+] as const)(
+  'given a run that concludes with %j, then the answer shows it, in a text that is safe to show',
+  async (outcome, shown) => {
+    const { row, action } = await asking({
+      *flow() {
+        return conclude('A1', outcome);
+      },
+    });
+    expect([row, action]).toEqual(['A1', { kind: 'conclude', outcome: shown }]);
+  },
+);
 
 it('given an event in a step, then it does not end the run', async () => {
   const { rows } = await asking({
@@ -177,7 +180,10 @@ it('given objects for caches, then transforms, selections, indexes and handlers 
   const { rows } = await asking({
     *flow(observed) {
       const names = yield* perform('A1', ({ caches }: VolumeRun) => caches.pods.byIndex('all', 'x').map(keyOf).join());
-      return conclude(`A2 ${names} ${observed.spec?.claimRef?.name} ${added.join()} ${'managedFields' in (observed.metadata ?? {})}`, done);
+      return conclude(
+        `A2 ${names} ${observed.spec?.claimRef?.name} ${added.join()} ${'managedFields' in (observed.metadata ?? {})}`,
+        done,
+      );
     },
     spec: () => ({
       watches: {
@@ -238,7 +244,13 @@ it('given a read that fails, then the run sees it, and the answer assumes that i
 });
 
 it('given a reader that brings the values of a secret, then no step gets them', async () => {
-  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, data: { password: 'eA==' }, stringData: { a: 'b' } };
+  const secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 's' },
+    data: { password: 'eA==' },
+    stringData: { a: 'b' },
+  };
   const read: Reader = {
     ...refusing,
     get: () => Promise.resolve(secret as never),

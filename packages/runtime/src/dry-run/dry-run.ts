@@ -74,10 +74,13 @@ export async function dryRun(world: DryWorld, options: DryRunOptions): Promise<D
   await informers.start(running.signal);
   running.signal.throwIfAborted();
   if (loop === undefined) return { row: undefined, rows, action: { kind: 'none' }, assumed: [...assumed] };
-  loop.reconcile(key as never, running.signal).then(
-    (outcome) => ended.resolve(rows.length === 0 ? { kind: 'none' } : { kind: 'conclude', outcome: dryOutcome(outcome) }),
-    ended.reject,
-  );
+  loop
+    .reconcile(key as never, running.signal)
+    .then(
+      (outcome) =>
+        ended.resolve(rows.length === 0 ? { kind: 'none' } : { kind: 'conclude', outcome: dryOutcome(outcome) }),
+      ended.reject,
+    );
   const action = await ended.promise;
   // What a run has begun beside the step that ended it is not waited for.
   const decided = [...rows];

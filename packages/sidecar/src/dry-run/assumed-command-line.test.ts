@@ -29,7 +29,12 @@ function read(args: readonly string[] | undefined, syntax: FlagSyntax = 'pflag')
 const defaults = { timeout: 10_000, workers: 10, prefix: 'pvc', strict: false, 'feature-gates': {} };
 
 it('given a command line that this version knows, then it counts as it does for the program, and nothing is assumed', () => {
-  const { values, given, gates: enabled, assumed } = read(['--timeout=3m', '--strict', '--feature-gates=Topology=false']);
+  const {
+    values,
+    given,
+    gates: enabled,
+    assumed,
+  } = read(['--timeout=3m', '--strict', '--feature-gates=Topology=false']);
   expect(values).toEqual({ ...defaults, timeout: 180_000, strict: true, 'feature-gates': { Topology: false } });
   expect([...given]).toEqual(['timeout', 'strict', 'feature-gates']);
   expect([enabled, assumed]).toEqual([{ Topology: false }, []]);

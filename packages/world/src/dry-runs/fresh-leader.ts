@@ -5,7 +5,7 @@
  * rows the key came to.
  */
 import type { CsiChannel } from '@csi-sidecars/csi';
-import type { Transport } from '@csi-sidecars/runtime';
+import { linkSignals, type Transport } from '@csi-sidecars/runtime';
 import type { Schedule } from '@csi-sidecars/runtime/testing';
 import { createDriverModel, type DriverModel } from '@csi-sidecars/test-driver';
 import { startContainer } from '../container.ts';
@@ -26,15 +26,20 @@ export interface Decided {
   readonly action: string;
 }
 
-/** By queue and key, `claims 3f2c...`, up to the end of the first run of the key. */
-export type Decisions = ReadonlyMap<string, readonly Decided[]>;
+export interface Looked {
+  /** By queue and key, `claims 3f2c...`, up to the end of the first run of the key. */
+  readonly decisions: ReadonlyMap<string, readonly Decided[]>;
+  /** What got no answer: `call CreateVolume`, `patch persistentvolumes`. Events are left out. */
+  readonly actions: readonly string[];
+}
 
 /** Until all keys have been looked at. Nothing in a run takes time but the reads, which are answered at once. */
 const lookMs = 2_000;
 
-export async function decisionsOf(schedule: Schedule, options: LeaderOptions): Promise<Decisions> {
+export async function lookOnce(schedule: Schedule, options: LeaderOptions): Promise<Looked> {
   const { name, args, onNode, settings, transport } = options;
   const decisions = new Map<string, Decided[]>();
+  const actions: string[] = [];
   const end = new AbortController();
   const driver = createDriverModel({ clock: schedule.process('driver of a fresh leader').clock, settings });
   const defects: string[] = [];
@@ -46,9 +51,11 @@ export async function decisionsOf(schedule: Schedule, options: LeaderOptions): P
         args,
         env: { NAMESPACE: leaseNamespace, ...(onNode === undefined ? {} : { NODE_NAME: nodeName(onNode) }) },
         hostName: 'fresh',
-        transport: readOnly(transport, end.signal),
-        connect: () =>
-          startCallsOnly(driver.channel(onNode === undefined ? {} : { nodeId: nodeIdOf(nodeName(onNode)) })),
+        transport: readOnly(transport, { end: end.signal, actions }),
+        connect: () => {
+          const nodeId = onNode === undefined ? {} : { nodeId: nodeIdOf(nodeName(onNode)) };
+          return startCallsOnly(driver.channel(nodeId), actions);
+        },
         onLogLine: (line) => note(decisions, line),
       }),
     run: runOf([name]),
@@ -59,23 +66,41 @@ export async function decisionsOf(schedule: Schedule, options: LeaderOptions): P
   if (defects.length > 0) throw new Error(defects.join('\n'));
   container.process()?.kill('it has been looked at');
   end.abort(new Error('the fresh leader is over'));
-  return decisions;
+  return { decisions, actions };
 }
 
-function readOnly(transport: Transport, end: AbortSignal): Transport {
-  return (request) =>
-    request.method === 'GET'
-      ? transport({ ...request, signal: AbortSignal.any([request.signal, end]) })
-      : new Promise(() => undefined);
+function readOnly(
+  transport: Transport,
+  { end, actions }: { readonly end: AbortSignal; readonly actions: string[] },
+): Transport {
+  return (request) => {
+    if (request.method === 'GET') return transport({ ...request, signal: linkSignals([request.signal, end]).signal });
+    const action = writeOf(request);
+    if (!action.endsWith(' events')) actions.push(action);
+    return new Promise(() => undefined);
+  };
+}
+
+const verbs: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+
+function writeOf({ method, path }: Pick<Parameters<Transport>[0], 'method' | 'path'>): string {
+  const [, resource = path, status = ''] =
+    /^(?:\/api|\/apis\/[^/]+)\/[^/]+(?:\/namespaces\/[^/]+)?\/([a-z]+)(?:\/[^/]+)?(\/status)?$/.exec(
+      path.split('?')[0] ?? '',
+    ) ?? [];
+  return `${verbs[method]} ${resource}${status}`;
 }
 
 const startCalls = /\/(GetPluginInfo|GetPluginCapabilities|Probe|\w*GetCapabilities|NodeGetInfo)$/;
 
-function startCallsOnly(channel: CsiChannel): CsiChannel {
+function startCallsOnly(channel: CsiChannel, actions: string[]): CsiChannel {
   return {
     ...channel,
-    call: (method, request, options) =>
-      startCalls.test(method) ? channel.call(method, request, options) : new Promise(() => undefined),
+    call: (method, request, options) => {
+      if (startCalls.test(method)) return channel.call(method, request, options);
+      actions.push(`call ${method.slice(method.lastIndexOf('/') + 1)}`);
+      return new Promise(() => undefined);
+    },
   };
 }
 

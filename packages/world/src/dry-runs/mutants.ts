@@ -14,15 +14,30 @@ const flows: readonly (readonly [file: string, behind: string])[] = [
   ['attacher/src/attach/flow.ts', 'export function* attach(seen: Observed, context: FlowContext): Flow<Conclusion> {'],
   ['attacher/src/pv-finalizer.ts', 'Observed, driverName: string): Flow<Conclusion> {'],
   ['attacher/src/trivial.ts', 'export function* attach(attachment: VolumeAttachment | undefined): Flow<Conclusion> {'],
-  ['provisioner/src/claim/flow.ts', 'export function* provision(observed: Observed, context: ClaimContext): Flow<Concluded> {'],
-  ['provisioner/src/volume/flow.ts', 'export function* lookAfter(seen: step.Observed, context: FlowContext): Flow<Conclusion> {'],
+  [
+    'provisioner/src/claim/flow.ts',
+    'export function* provision(observed: Observed, context: ClaimContext): Flow<Concluded> {',
+  ],
+  [
+    'provisioner/src/volume/flow.ts',
+    'export function* lookAfter(seen: step.Observed, context: FlowContext): Flow<Conclusion> {',
+  ],
   ['resizer/src/expand/flow.ts', 'export function* expand(seen: Observed, context: FlowContext): Flow<Conclusion> {'],
   ['resizer/src/modify/flow.ts', 'export function* modify(seen: Observed, context: FlowContext): Flow<Conclusion> {'],
   ['snapshotter/src/flow.ts', '  const { content, class: found } = seen;'],
-  ['snapshot-controller/src/snapshot/flow.ts', 'export function* handle(seen: Observed, settings: FlowSettings): Flow<Conclusion> {'],
-  ['snapshot-controller/src/group-snapshot/flow.ts', 'export function* handle({ group, ...seen }: Observed): Flow<Conclusion> {'],
+  [
+    'snapshot-controller/src/snapshot/flow.ts',
+    'export function* handle(seen: Observed, settings: FlowSettings): Flow<Conclusion> {',
+  ],
+  [
+    'snapshot-controller/src/group-snapshot/flow.ts',
+    'export function* handle({ group, ...seen }: Observed): Flow<Conclusion> {',
+  ],
   ['snapshot-controller/src/content/flow.ts', '  const { rows, invalid, mark } = kind;'],
-  ['snapshot-controller/src/claim.ts', 'function* lookAfter({ claim, isLeft, hasSnapshot }: Observed): Flow<Conclusion> {'],
+  [
+    'snapshot-controller/src/claim.ts',
+    'function* lookAfter({ claim, isLeft, hasSnapshot }: Observed): Flow<Conclusion> {',
+  ],
 ];
 const step = `yield { row: 'mutant', perform: ({ client }) => client.delete({ plural: 'mutants' }, { name: 'x' }), args: [] };`;
 

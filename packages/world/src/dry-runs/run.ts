@@ -20,6 +20,11 @@ for (let seed = Number(first); states < Number(wanted); seed += 1) {
     if (states === Number(wanted)) break;
   }
 }
-process.stdout.write(`${[...rows].toSorted().map(([row, count]) => `${row}: ${count}`).join('\n')}\n`);
+process.stdout.write(
+  `${[...rows]
+    .toSorted()
+    .map(([row, count]) => `${row}: ${count}`)
+    .join('\n')}\n`,
+);
 process.stdout.write(`${equal} of ${states} states without a difference, ${keys} keys\n`);
 process.exitCode = equal === states ? 0 : 1;
