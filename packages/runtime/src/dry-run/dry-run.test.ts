@@ -60,7 +60,7 @@ function asking({ flow, spec, world, options }: Given): Promise<DryRunResult> {
     });
   return dryRun(
     {
-      objects: [{ resource: persistentVolumes, objects: [volume] }],
+      objects: [{ resource: persistentVolumes, objects: [structuredClone(volume)] }],
       read: refusing,
       clock: new FakeClock(),
       random: seededRandom(1),
@@ -176,7 +176,7 @@ it('given objects for caches, then transforms, selections, indexes and handlers 
   const pod = (name: string, phase: string): Pod =>
     ({ apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'shop', name, uid: name }, status: { phase } }) as Pod;
   const added: string[] = [];
-  const before = structuredClone(volume);
+  const mine = structuredClone(volume);
   const { rows } = await asking({
     *flow(observed) {
       const names = yield* perform('A1', ({ caches }: VolumeRun) => caches.pods.byIndex('all', 'x').map(keyOf).join());
@@ -206,13 +206,13 @@ it('given objects for caches, then transforms, selections, indexes and handlers 
     }),
     world: {
       objects: [
-        { resource: persistentVolumes, objects: [volume] },
+        { resource: persistentVolumes, objects: [mine] },
         { resource: pods, objects: [pod('a', 'Running'), pod('b', 'Failed'), pod('c', 'Succeeded')] },
       ],
     },
   });
   expect(rows.at(-1)?.row).toBe('A2 shop/a trimmed shop/a true');
-  expect(volume).toEqual(before);
+  expect(mine).toEqual(volume);
 });
 
 it('given a selector that is not understood, then the answer is an error, not a wrong answer', async () => {

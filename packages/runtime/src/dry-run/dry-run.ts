@@ -57,7 +57,7 @@ export async function dryRun(world: DryWorld, options: DryRunOptions): Promise<D
     informers,
     clock,
     random,
-    logger: rowsLogger(queue, (row) => rows.push(row)),
+    logger: rowsLogger((row) => rows.push(row)),
     metrics: noMetrics,
     queueMetrics: createWorkQueueMetrics(noMetrics),
     events: { record: () => undefined, flush: () => Promise.resolve() },
@@ -95,13 +95,12 @@ function loopOf(loops: readonly AssembledLoop[], queue: string): Keyed | undefin
 }
 
 /** Each row that a loop comes to is a line of its log, whatever the level. */
-function rowsLogger(queue: string, onRow: (row: DecidedRow) => void): Logger {
+function rowsLogger(onRow: (row: DecidedRow) => void): Logger {
   const logger: Logger = {
     ...silentLogger,
     info(_level, message, facts = {}) {
       const { row, action } = facts;
-      if (message !== 'Decided' || facts['queue'] !== queue) return;
-      if (typeof row === 'string' && typeof action === 'string') onRow({ row, action });
+      if (message === 'Decided' && typeof row === 'string' && typeof action === 'string') onRow({ row, action });
     },
     with: () => logger,
   };
