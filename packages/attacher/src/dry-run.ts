@@ -17,12 +17,15 @@ export type AttacherDryLoop = keyof typeof queueNames;
 
 export function dryRun(world: DryWorld, question: DryDriverQuestion<AttacherDryLoop>): Promise<DryRunResult> {
   const { driver, loop } = question;
-  return dryRunProgram(world, question, attacherProgram, ({ started: { values, gates } }) => {
-    const settings = toSettings(values, { errorCodes: gates.MutableCSINodeAllocatableCount });
-    return {
-      queue: queueNames[loop],
-      loops: ({ channel }) => attacherLoops(channel, { driver, settings }),
-      assumed: assumedOf(driver),
-    };
+  return dryRunProgram(world, question, {
+    program: attacherProgram,
+    assemble: ({ started: { values, gates } }) => {
+      const settings = toSettings(values, { errorCodes: gates.MutableCSINodeAllocatableCount });
+      return {
+        queue: queueNames[loop],
+        loops: ({ channel }) => attacherLoops(channel, { driver, settings }),
+        assumed: assumedOf(driver),
+      };
+    },
   });
 }

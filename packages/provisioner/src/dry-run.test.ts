@@ -3,7 +3,6 @@
 import {
   persistentVolumeClaims,
   persistentVolumes,
-  type Resource,
   secrets,
   storageClasses,
   type StorageClass,
@@ -115,9 +114,9 @@ it.each(table)('[explain#87] given $given, then the dry run comes to row $row', 
       { resource: persistentVolumeClaims, objects: [aClaim(claim)] },
       { resource: storageClasses, objects: storageClass === 'none' ? [] : [aClass(storageClass)] },
       { resource: persistentVolumes, objects: volume === undefined ? [] : [aVolume(volume)] },
-      { resource: volumeAttachments as Resource, objects: attachedTo === undefined ? [] : [attachmentTo(attachedTo)] },
+      { resource: volumeAttachments, objects: attachedTo === undefined ? [] : [attachmentTo(attachedTo)] },
     ],
-    secret === undefined ? [] : [{ resource: secrets as Resource, objects: [loginSecret] }],
+    secret === undefined ? [] : [{ resource: secrets, objects: [loginSecret] }],
   );
   const answer = await dryRun(world, { loop: 'claims', key: 'uid-data', args: [], driver, ...question });
   expect([answer.row, answer.action]).toEqual([row, action]);

@@ -25,20 +25,26 @@ const withoutSweep = { 'snapshot-orphan-sweep-interval': 0 };
 
 export function dryRun(world: DryWorld, question: ProvisionerDryQuestion): Promise<DryRunResult> {
   const { driver, loop, node } = question;
-  return dryRunProgram(world, question, provisionerProgram, async (parts) => {
-    const { started } = parts;
-    const { values } = started;
-    const nodeName = nodeNameOf(values, { NODE_NAME: node?.name });
-    const isKnown = nodeName.kind === 'ok' && nodeName.value !== undefined && node !== undefined;
-    const settings = toSettings(values, {
-      features: await featuresOf({ ...parts, started: { ...started, values: { ...values, ...withoutSweep } } }, driver),
-      identity: 'dry-run',
-      node: isKnown ? toNodeDeployment(values, { ...node, random: world.random.next() }) : undefined,
-    });
-    return {
-      queue: loop,
-      loops: (ports) => provisionerLoops(ports, { driver, settings }).provisioning,
-      assumed: [...assumedOf(driver), ...(nodeName.kind === 'ok' ? [] : ['one instance works for all nodes'])],
-    };
+  return dryRunProgram(world, question, {
+    program: provisionerProgram,
+    assemble: async (parts) => {
+      const { started } = parts;
+      const { values } = started;
+      const nodeName = nodeNameOf(values, { NODE_NAME: node?.name });
+      const isKnown = nodeName.kind === 'ok' && nodeName.value !== undefined && node !== undefined;
+      const settings = toSettings(values, {
+        features: await featuresOf(
+          { ...parts, started: { ...started, values: { ...values, ...withoutSweep } } },
+          driver,
+        ),
+        identity: 'dry-run',
+        node: isKnown ? toNodeDeployment(values, { ...node, random: world.random.next() }) : undefined,
+      });
+      return {
+        queue: loop,
+        loops: (ports) => provisionerLoops(ports, { driver, settings }).provisioning,
+        assumed: [...assumedOf(driver), ...(nodeName.kind === 'ok' ? [] : ['one instance works for all nodes'])],
+      };
+    },
   });
 }

@@ -19,13 +19,16 @@ export interface ResizerDryQuestion extends DryQuestion<ResizerDryLoop> {
 
 export function dryRun(world: DryWorld, question: ResizerDryQuestion): Promise<DryRunResult> {
   const { driver, loop } = question;
-  return dryRunProgram(world, question, resizerProgram, async (parts) => {
-    const { values, given } = parts.started;
-    const settings = toSettings(values, timeoutsOf(values, given), await featuresOf(parts));
-    return {
-      queue: `${driver.name}-${queueEnds[loop]}`,
-      loops: (ports) => resizerLoops(ports, { driver, settings }),
-      assumed: [...assumedOf(driver), `expansion is the work of: ${driver.expansion}`],
-    };
+  return dryRunProgram(world, question, {
+    program: resizerProgram,
+    assemble: async (parts) => {
+      const { values, given } = parts.started;
+      const settings = toSettings(values, timeoutsOf(values, given), await featuresOf(parts));
+      return {
+        queue: `${driver.name}-${queueEnds[loop]}`,
+        loops: (ports) => resizerLoops(ports, { driver, settings }),
+        assumed: [...assumedOf(driver), `expansion is the work of: ${driver.expansion}`],
+      };
+    },
   });
 }

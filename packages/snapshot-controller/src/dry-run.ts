@@ -25,12 +25,15 @@ export interface SnapshotControllerDryQuestion extends DryQuestion<SnapshotContr
 
 export function dryRun(world: DryWorld, question: SnapshotControllerDryQuestion): Promise<DryRunResult> {
   const { loop, servesGroups } = question;
-  return dryRunProgram(world, question, snapshotControllerProgram, ({ started: { values, gates } }) => {
-    const settings = toSettings(values, { groups: gates.CSIVolumeGroupSnapshot && servesGroups });
-    return {
-      queue: queues[loop],
-      loops: (ports) => snapshotControllerLoops({ ...ports, operationMetrics: noMetrics }, settings),
-      assumed: [],
-    };
+  return dryRunProgram(world, question, {
+    program: snapshotControllerProgram,
+    assemble: ({ started: { values, gates } }) => {
+      const settings = toSettings(values, { groups: gates.CSIVolumeGroupSnapshot && servesGroups });
+      return {
+        queue: queues[loop],
+        loops: (ports) => snapshotControllerLoops({ ...ports, operationMetrics: noMetrics }, settings),
+        assumed: [],
+      };
+    },
   });
 }

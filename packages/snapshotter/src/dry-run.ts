@@ -30,12 +30,15 @@ export interface SnapshotterDryQuestion extends DryDriverQuestion<SnapshotterDry
 
 export function dryRun(world: DryWorld, question: SnapshotterDryQuestion): Promise<DryRunResult> {
   const { driver, loop, servesGroups, nodeName } = question;
-  return dryRunProgram(world, question, snapshotterProgram, ({ started: { values, gates } }) => {
-    const settings = toSettings(values, { nodeName, groupSnapshots: gates.CSIVolumeGroupSnapshot && servesGroups });
-    return {
-      queue: queues[loop],
-      loops: (ports) => snapshotterLoops(ports, { driver, settings }),
-      assumed: assumedOf(driver),
-    };
+  return dryRunProgram(world, question, {
+    program: snapshotterProgram,
+    assemble: ({ started: { values, gates } }) => {
+      const settings = toSettings(values, { nodeName, groupSnapshots: gates.CSIVolumeGroupSnapshot && servesGroups });
+      return {
+        queue: queues[loop],
+        loops: (ports) => snapshotterLoops(ports, { driver, settings }),
+        assumed: assumedOf(driver),
+      };
+    },
   });
 }

@@ -5,10 +5,10 @@ import { FakeClock, seededRandom, settle } from '../../testing/index.ts';
 import { ApiError } from '../api/errors.ts';
 import type { PersistentVolume, Pod } from '../api/objects.ts';
 import { persistentVolumes, pods, secrets } from '../api/resource.ts';
-import { type Conclusion, done, postpone, requeueAfter, retry } from '../controller/reconcile.ts';
+import { type Conclusion, done, type Outcome, postpone, requeueAfter, retry } from '../controller/reconcile.ts';
 import { type ObjectKey, keyOf } from '../informer/key.ts';
 import { defineLoop } from '../loop/define-loop.ts';
-import { conclude, orEnd, perform } from '../loop/flow.ts';
+import { conclude, type Flow, orEnd, perform } from '../loop/flow.ts';
 import type { Loop, LoopSpec, LoopTypes, Run } from '../loop/loop.ts';
 import { definePeriodicLoop } from '../loop/periodic-loop.ts';
 import { type DryPorts, dryRun, type DryRunOptions } from './dry-run.ts';
@@ -77,6 +77,12 @@ function look(): string {
   return 'seen';
 }
 
+/** A run that changes nothing. */
+function* concluding(outcome: Outcome): Flow<Conclusion> {
+  yield* perform('A0', look);
+  return conclude('A1', outcome);
+}
+
 it('[explain#86] given a run that looks and then writes, then the answer is the row that writes, and the write has not gone on', async () => {
   let after = 'nothing';
   const answer = await asking({
@@ -141,9 +147,7 @@ it.each([
   'given a run that concludes with %j, then the answer shows it, in a text that is safe to show',
   async (outcome, shown) => {
     const { row, action } = await asking({
-      *flow() {
-        return conclude('A1', outcome);
-      },
+      flow: () => concluding(outcome),
     });
     expect([row, action]).toEqual(['A1', { kind: 'conclude', outcome: shown }]);
   },
@@ -163,9 +167,7 @@ it('given an event in a step, then it does not end the run', async () => {
 
 it('given a key whose object the loop does not know, or a loop that the controller does not have, then there is nothing to do', async () => {
   const given: Given = {
-    *flow() {
-      return conclude('A1', done);
-    },
+    flow: () => concluding(done),
   };
   const none = { row: undefined, rows: [], action: { kind: 'none' } };
   expect(await asking({ ...given, options: { key: 'pv2' } })).toMatchObject(none);
@@ -173,8 +175,12 @@ it('given a key whose object the loop does not know, or a loop that the controll
 });
 
 it('given objects for caches, then transforms, selections, indexes and handlers are those of the watches, and the objects stay as they are', async () => {
-  const pod = (name: string, phase: string): Pod =>
-    ({ apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'shop', name, uid: name }, status: { phase } }) as Pod;
+  const pod = (name: string, phase: string): Pod => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { namespace: 'shop', name, uid: name },
+    status: { phase },
+  });
   const added: string[] = [];
   const mine = structuredClone(volume);
   const { rows } = await asking({
@@ -218,9 +224,7 @@ it('given objects for caches, then transforms, selections, indexes and handlers 
 it('given a selector that is not understood, then the answer is an error, not a wrong answer', async () => {
   const watches = { volumes: { resource: persistentVolumes, labelSelector: 'zone in (a,b)' }, pods: undefined };
   const asked = asking({
-    *flow() {
-      return conclude('A1', done);
-    },
+    flow: () => concluding(done),
     spec: () => ({ watches }),
   });
   await expect(asked).rejects.toThrow('cannot select by "zone in (a,b)"');
@@ -288,9 +292,9 @@ it('given a reader that is silent, when the signal aborts, then the answer is it
 it('given a signal that has aborted, then nothing is asked', async () => {
   let steps = 0;
   const asked = asking({
-    *flow() {
+    flow: () => {
       steps += 1;
-      return conclude('A1', done);
+      return concluding(done);
     },
     options: { signal: AbortSignal.abort(new Error('over')) },
   });
@@ -323,9 +327,7 @@ it('given a loop without keys beside it, then it does not run', async () => {
     failed: 'x',
   });
   const answer = await asking({
-    *flow() {
-      return conclude('A1', done);
-    },
+    flow: () => concluding(done),
     options: { loops: () => [periodic] },
   });
   expect([answer.action.kind, passes]).toEqual(['none', 0]);

@@ -32,7 +32,7 @@ export function createFixedInformers(deps: FixedDeps, known: readonly KnownObjec
     // Loops share nothing by asking for the same collection twice: neither copy ever changes.
     informer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
       const informer = createFixedInformer(deps, options, objectsOf(known, options.resource));
-      informers.push(informer as unknown as FixedInformer<KubeObject>);
+      informers.push(informer);
       return informer;
     },
     async start() {

@@ -36,5 +36,6 @@ function fieldOf(object: KubeObject, path: string): string {
   const found = path
     .split('.')
     .reduce<unknown>((part, name) => (part as Readonly<Record<string, unknown>> | undefined)?.[name], object);
-  return found === undefined ? '' : String(found);
+  if (found === undefined) return '';
+  return typeof found === 'string' ? found : JSON.stringify(found);
 }

@@ -59,13 +59,16 @@ it('given a call to the driver, then it ends the run and gets no answer, and the
   const seen: number[] = [];
   let answers = 0;
   const question = { key: 'pv1', args: ['--workers=7', '--newer=1'] };
-  const answer = await dryRunProgram<Values, never>(world, question, program, ({ started: { values } }) => {
-    seen.push(values.workers);
-    return {
-      queue: 'volumes',
-      loops: (ports) => [volumes(ports, () => (answers += 1))],
-      assumed: assumedOf(driver),
-    };
+  const answer = await dryRunProgram<Values, never>(world, question, {
+    program,
+    assemble: ({ started: { values } }) => {
+      seen.push(values.workers);
+      return {
+        queue: 'volumes',
+        loops: (ports) => [volumes(ports, () => (answers += 1))],
+        assumed: assumedOf(driver),
+      };
+    },
   });
   await settle();
   expect(answer).toEqual({

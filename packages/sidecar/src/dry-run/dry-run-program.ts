@@ -49,12 +49,17 @@ export interface DryController {
   readonly assumed: readonly string[];
 }
 
+/** A program as a dry run needs it. */
+export interface DryProgram<V extends object, G extends string> {
+  readonly program: ProgramFlags<V, G>;
+  readonly assemble: (parts: DryParts<V, G>) => DryController | Promise<DryController>;
+}
+
 /** Rejects as `dryRun` of the runtime does. */
 export async function dryRunProgram<V extends { readonly 'feature-gates'?: GateSettings }, G extends string>(
   world: DryWorld,
   { key, args, signal }: Omit<DryQuestion<string>, 'loop'>,
-  program: ProgramFlags<V, G>,
-  assemble: (parts: DryParts<V, G>) => DryController | Promise<DryController>,
+  { program, assemble }: DryProgram<V, G>,
 ): Promise<DryRunResult> {
   const started = readAssumedCommandLine(program, args);
   const { queue, loops, assumed } = await assemble({

@@ -4,7 +4,7 @@
  * deletes something in the row `mutant`: whoever has a copy of a flow does not notice. A process of its own, because sources are edited while
  * they are loaded.
  */
-import type { KubeObject, Resource } from '@csi-sidecars/runtime';
+import type { Resource } from '@csi-sidecars/runtime';
 import { aDryWorld } from '@csi-sidecars/runtime/testing';
 import type { DryRunResult, KnownObjects } from '@csi-sidecars/sidecar';
 import { editSources } from '../bugs/put-back.ts';
@@ -75,7 +75,7 @@ const groups = ['--feature-gates=CSIVolumeGroupSnapshot=true'];
 function one(resource: Resource, fields: object): KnownObjects {
   const place = resource.namespaced ? { namespace: 'team' } : {};
   const metadata = { name: 'one', uid: 'uid-of-one', resourceVersion: '1', ...place };
-  return { resource, objects: [{ metadata, ...fields } as KubeObject] };
+  return { resource, objects: [{ metadata, ...fields }] };
 }
 
 const claim = {

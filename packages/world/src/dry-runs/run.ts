@@ -22,7 +22,7 @@ for (let seed = Number(first); states < Number(wanted); seed += 1) {
 }
 process.stdout.write(
   `${[...rows]
-    .toSorted()
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([row, count]) => `${row}: ${count}`)
     .join('\n')}\n`,
 );
