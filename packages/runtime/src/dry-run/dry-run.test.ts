@@ -243,6 +243,11 @@ it('given a read that fails, then the run sees it, and the answer assumes that i
   };
   const hidden = await asking({ flow: flowOf('hidden'), world: { read } });
   expect([hidden.row, hidden.assumed]).toEqual(['A2', ['memory', 'get secrets shop/hidden succeeds']]);
+  const odd = await asking({
+    flow: flowOf('a\u202eb\n'),
+    world: { read: { ...read, get: () => Promise.reject(forbidden) } },
+  });
+  expect(odd.assumed).toEqual(['memory', 'get secrets shop/a?b? succeeds']);
   const missing = await asking({ flow: flowOf('missing'), world: { read } });
   expect([missing.row, missing.assumed]).toEqual(['A2', ['memory']]);
 });

@@ -73,7 +73,8 @@ export async function dryRun(world: DryWorld, options: DryRunOptions): Promise<D
   ended.promise.catch(() => undefined);
   await informers.start(running.signal);
   running.signal.throwIfAborted();
-  if (loop === undefined) return { row: undefined, rows, action: { kind: 'none' }, assumed: [...assumed] };
+  if (loop === undefined)
+    return { row: undefined, rows, action: { kind: 'none' }, assumed: [...assumed].map(shownText) };
   loop
     .reconcile(key as never, running.signal)
     .then(
@@ -85,7 +86,7 @@ export async function dryRun(world: DryWorld, options: DryRunOptions): Promise<D
   // What a run has begun beside the step that ended it is not waited for.
   const decided = [...rows];
   running.abort(new Error('the dry run is over'));
-  return { row: decided.at(-1)?.row, rows: decided, action, assumed: [...assumed] };
+  return { row: decided.at(-1)?.row, rows: decided, action, assumed: [...assumed].map(shownText) };
 }
 
 type Keyed = NonNullable<AssembledLoop['keyed']>;

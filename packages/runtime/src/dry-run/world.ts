@@ -54,6 +54,6 @@ export interface DryRunResult {
   /** All rows up to it, in order. */
   readonly rows: readonly DecidedRow[];
   readonly action: DryAction;
-  /** What the answer depends on and the caller cannot know: words, and reads that failed. */
+  /** What the answer depends on and the caller cannot know: words, and reads that failed. As safe to show as the texts of outcomes. */
   readonly assumed: readonly string[];
 }
