@@ -55,7 +55,9 @@ const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly
 const authors = new Set([...controllers, 'csi', 'volume']);
 
 /** Files of a controller that assemble the process, and so may know `sidecar`. */
-const assemblyFiles = new Set(['main.ts', 'program.ts', 'flags.ts', 'manifest.ts']);
+const assemblyFiles = new Set(['main.ts', 'program.ts', 'flags.ts', 'manifest.ts', 'dry-run.ts']);
+/** Who may ask what a controller would do, through its `./dry-run` door. */
+const dryRunPackages = new Set(['explain', 'world']);
 /** Where a package's `./testing` door may be used: never in what ships. */
 const testOnlyPackages = new Set(['sim', 'test-driver', 'world']);
 
@@ -189,6 +191,7 @@ describe('doors between packages', () => {
         if (path === '') return [];
         if (entry.specifier === `${scope}runtime/internal` && (!authors.has(source.pkg) || source.area !== 'src'))
           return [];
+        if (path === 'dry-run' && dryRunPackages.has(source.pkg)) return [];
         if (path === 'testing' && (source.area !== 'src' || testOnlyPackages.has(source.pkg))) return [];
         return [`${entry.line} deep import ${entry.specifier}`];
       }),
@@ -217,10 +220,35 @@ describe('doors between packages', () => {
         controllers.includes(source.pkg) && !assemblyFiles.has(basename(source.path))
           ? source.imports
               .filter((entry) => entry.specifier === `${scope}sidecar`)
-              .map((entry) => `${entry.line} imports sidecar outside main.ts, program.ts, flags.ts and manifest.ts`)
+              .map((entry) => `${entry.line} imports sidecar outside ${[...assemblyFiles].join(', ')}`)
           : [],
       shipped,
     );
+    expect(found).toEqual([]);
+  });
+
+  it('[explain#87] given the dry run of a controller, then it decides nothing, and the loops are those of the controller', () => {
+    const dryRuns = shipped.filter(
+      ({ path }) => basename(path) === 'dry-run.ts' && !path.startsWith('packages/runtime/'),
+    );
+    expect(dryRuns.map(({ pkg }) => pkg).toSorted()).toEqual(controllers.toSorted());
+    for (const { text, imports, path, pkg } of dryRuns) {
+      expect(text, path).toMatch(/: \(.*\) => \w+Loops\(/);
+      expect(text, path).not.toMatch(/\b(if|switch|for|while)\b \(|function\*|yield|conclude\(/);
+      const names = imports.map(({ specifier }) => specifier);
+      expect(names, path).toContain(`./${pkg}.ts`);
+      expect(
+        names.filter((name) => /\/(flow|observe|steps|loop)\.ts$/.test(name)),
+        path,
+      ).toEqual([]);
+    }
+  });
+
+  it('given the dry run of a controller, then no other file of its package imports it, so that no bundle has it', () => {
+    const found = offences((source) => {
+      const own = source.imports.filter(({ specifier }) => specifier.endsWith('/dry-run.ts'));
+      return controllers.includes(source.pkg) ? own.map(({ line }) => `${line} imports dry-run.ts`) : [];
+    }, shipped);
     expect(found).toEqual([]);
   });
 

@@ -22,10 +22,10 @@ export interface AttacherOptions {
 }
 
 export function createAttacher({ channel, ...ports }: AttacherDeps, options: AttacherOptions): Controller {
-  return createController(ports, loopsOf(channel, options));
+  return createController(ports, attacherLoops(channel, options));
 }
 
-function loopsOf(channel: CsiChannel, { driver, settings }: AttacherOptions): readonly Loop[] {
+export function attacherLoops(channel: CsiChannel, { driver, settings }: AttacherOptions): readonly Loop[] {
   const driverName = driver.name;
   const watched = watchedBy({ driverName, resyncMs: settings.resyncMs });
   if (!canAttach(driver)) return [trivialLoop({ driverName, settings }, watched)];

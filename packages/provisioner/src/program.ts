@@ -3,6 +3,7 @@
 import { type DriverInfo, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
 import type { EventRecorder } from '@csi-sidecars/runtime';
 import {
+  type AttributesClassGate,
   ExitError,
   exitCodes,
   orExit,
@@ -24,7 +25,7 @@ import { lockNameOf, refusedDriverName } from './names.ts';
 import { createProvisioner } from './provisioner.ts';
 import { nodeNameOf, refusedFlags, toNodeDeployment, toSettings } from './read-settings.ts';
 import type { NodeDeployment, ProvisionerSettings } from './settings.ts';
-import { sweepsSnapshots } from './source/protection/sweeps-snapshots.ts';
+import { type SweepPorts, sweepsSnapshots } from './source/protection/sweeps-snapshots.ts';
 
 type Context = StartContext<ProvisionerValues, ProvisionerGate>;
 
@@ -77,7 +78,11 @@ async function askDriver({ channel, name, started, signal }: Context): Promise<D
   );
 }
 
-async function featuresOf(context: Context, driver: DriverInfo): Promise<ProvisionerSettings['features']> {
+/** What gates and the cluster decide. */
+export async function featuresOf(
+  context: AttributesClassGate & SweepPorts & { readonly started: Pick<Context['started'], 'gates' | 'values'> },
+  driver: DriverInfo,
+): Promise<ProvisionerSettings['features']> {
   const { gates, values } = context.started;
   const intervalMs = values['snapshot-orphan-sweep-interval'];
   return {

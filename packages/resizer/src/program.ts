@@ -2,6 +2,7 @@
 /** csi-resizer as a program: what is its own between the first argument and the exit code. */
 import { CsiError, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
 import {
+  type AttributesClassGate,
   ExitError,
   exitCodes,
   orExit,
@@ -47,7 +48,10 @@ export function runResizer(deps: ProgramDeps): Promise<number> {
   return runSidecarProgram(deps, resizerSidecar);
 }
 
-async function featuresOf(context: Context): Promise<ResizerSettings['features']> {
+/** What gates and the cluster decide. */
+export async function featuresOf(
+  context: AttributesClassGate & { readonly started: Pick<Context['started'], 'gates'> },
+): Promise<ResizerSettings['features']> {
   const { gates } = context.started;
   return {
     annotateFsResize: gates.AnnotateFsResize,

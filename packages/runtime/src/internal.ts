@@ -20,6 +20,19 @@ export { nodeHeap } from './process/node-heap.ts';
 export { nodeProcess } from './process/node-process.ts';
 export { runProcess } from './process/run-process.ts';
 export type { Lifecycle } from './process/run-process.ts';
+// Dry runs.
+export { dryRun } from './dry-run/dry-run.ts';
+export type { DryPorts, DryRunOptions } from './dry-run/dry-run.ts';
+export { noAnswer } from './dry-run/guarded-client.ts';
+export type {
+  DecidedRow,
+  DryAction,
+  DryOutcome,
+  DryRunResult,
+  DryWorld,
+  KnownObjects,
+  Reader,
+} from './dry-run/world.ts';
 // The log.
 export { createLogger } from './log/create-logger.ts';
 export type { LoggerDeps, LoggerOptions } from './log/create-logger.ts';

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 export { createTestAuthority } from './certificates.ts';
 export type { CertificateSubject, TestAuthority, TestCertificate } from './certificates.ts';
+export { aDryWorld } from './dry-world.ts';
 export { FakeClock, settle, until } from './fake-clock.ts';
 export { freePort } from './free-port.ts';
 export {

@@ -52,6 +52,7 @@ export type {
 export { invalidLogging } from './programs/shared-flags.ts';
 // Processes.
 export { usesAttributesClasses } from './process/attributes-class-gate.ts';
+export type { AttributesClassGate } from './process/attributes-class-gate.ts';
 export { ExitError, exitCodes, orExit } from './process/exit.ts';
 export { leaseOf, orRefusedElection } from './process/election.ts';
 export type { ElectionOptions, ElectionValues } from './process/election.ts';
@@ -78,3 +79,21 @@ export { serveProgram } from './process/serve-program.ts';
 export { start } from './process/start.ts';
 export type { Ended, StartOptions, StartStep, StartValues, Started } from './process/start.ts';
 export type { ApiConnection, ApiOptions, ProcessHost, ScrapedMetrics, ProgramHost } from './process/host.ts';
+// Dry runs.
+export { assumedOf, dryRunProgram } from './dry-run/dry-run-program.ts';
+export type {
+  DryController,
+  DryControllerPorts,
+  DryDriverQuestion,
+  DryParts,
+  DryQuestion,
+} from './dry-run/dry-run-program.ts';
+export type {
+  DecidedRow,
+  DryAction,
+  DryOutcome,
+  DryRunResult,
+  DryWorld,
+  KnownObjects,
+  Reader,
+} from '@csi-sidecars/runtime/internal';

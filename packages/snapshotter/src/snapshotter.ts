@@ -6,6 +6,7 @@ import {
   type ControllerPorts,
   createController,
   type EventRecorder,
+  type Loop,
   runTogether,
 } from '@csi-sidecars/runtime';
 import { contentLoop } from './content-loop.ts';
@@ -28,15 +29,9 @@ export interface SnapshotterOptions {
 /** Each loop waits for its own caches only: whatever is wrong with groups, single snapshots go on. */
 export function createSnapshotter(
   { channel, events, ...ports }: SnapshotterDeps,
-  { driver, settings }: SnapshotterOptions,
+  options: SnapshotterOptions,
 ): Controller {
-  const context = { driver, channel, settings, events };
-  const { resyncMs, nodeName } = settings;
-  const watched = { driverName: driver.name, resyncMs, nodeName };
-  const loops = [contentLoop(context, snapshotKind, watchesOf(snapshotKind, watched))];
-  if (settings.groupSnapshots)
-    loops.push(contentLoop(context, groupSnapshotKind, watchesOf(groupSnapshotKind, watched)));
-  const controllers = loops.map((loop) => createController(ports, [loop]));
+  const controllers = snapshotterLoops({ channel, events }, options).map((loop) => createController(ports, [loop]));
   return {
     run: (signal) =>
       runTogether(
@@ -44,4 +39,17 @@ export function createSnapshotter(
         signal,
       ),
   };
+}
+
+export function snapshotterLoops(
+  { channel, events }: Pick<SnapshotterDeps, 'channel' | 'events'>,
+  { driver, settings }: SnapshotterOptions,
+): readonly Loop[] {
+  const context = { driver, channel, settings, events };
+  const { resyncMs, nodeName } = settings;
+  const watched = { driverName: driver.name, resyncMs, nodeName };
+  const loops = [contentLoop(context, snapshotKind, watchesOf(snapshotKind, watched))];
+  if (settings.groupSnapshots)
+    loops.push(contentLoop(context, groupSnapshotKind, watchesOf(groupSnapshotKind, watched)));
+  return loops;
 }

@@ -18,21 +18,12 @@ export interface Asked {
   readonly values: ExplainValues;
 }
 
-/** The subject itself could not be read. While a command watches, it tries again. */
-export class UnreadableError extends CommandError {
-  readonly because: Because;
-  constructor(because: Because, message: string) {
-    super(exits.failed, message);
-    this.because = because;
-  }
-}
-
 /** Rejects with a CommandError if the subject cannot be read. */
 export async function explainOnce(reader: Reader, { cluster, subject, values }: Asked): Promise<Explanation> {
   const { resource, namespace, name, kind } = subject;
   try {
     const read = await reader.get(resource, { namespace, name }, `${kind} ${name}`);
-    if (read.kind === 'unknown' && read.because !== 'absent') throw unreadable(read.because, subject);
+    if (read.kind === 'unknown' && read.because !== 'absent') throw unreadableError(read.because, subject);
     const object = read.kind === 'found' ? read.value : undefined;
     const judged = await judgedOf({ reader, options: optionsOf(values) }, subject, object ?? read.kind);
     const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
@@ -73,9 +64,11 @@ function optionsOf(values: ExplainValues): Options {
   };
 }
 
-function unreadable(because: Because, { kind, name }: Subject): UnreadableError {
-  if (because === 'forbidden') return new UnreadableError(because, `you may not read ${kind} ${name}`);
-  const message =
-    because === 'timeout' ? 'the API server has not answered in time' : 'the API server cannot be reached';
-  return new UnreadableError(because, message);
+function unreadableError(unreadable: Because, { kind, name }: Subject): CommandError {
+  const messages: Partial<Record<Because, string>> = {
+    forbidden: `you may not read ${kind} ${name}`,
+    timeout: 'the API server has not answered in time',
+  };
+  const message = messages[unreadable] ?? 'the API server cannot be reached';
+  return new CommandError(exits.failed, message, { unreadable });
 }

@@ -3,11 +3,11 @@
  * `--watch`: explains again after each change of what was read, and prints what has changed in the answer. The content of watch events is not
  * looked at: each of them is a reason to read again, at most every two seconds.
  */
-import { type ApiClient, type Clock, linkSignals } from '@csi-sidecars/runtime';
+import { type ApiClient, type Clock, linkSignals, toError } from '@csi-sidecars/runtime';
 import type { ReadObject } from '../cluster/reader.ts';
 import type { Explanation } from '../report/explanation.ts';
-import { exits } from './exit-codes.ts';
-import { type Asked, explainOnce, UnreadableError } from './explain-once.ts';
+import { CommandError, exits } from './exit-codes.ts';
+import { type Asked, explainOnce } from './explain-once.ts';
 import type { Cluster } from './open-cluster.ts';
 
 export interface WatchDeps {
@@ -93,8 +93,9 @@ async function passOf(
     state.isUnreachable = false;
     return { explanation, read: pass.reader.objects() };
   } catch (error) {
-    if (!(error instanceof UnreadableError) || error.because === 'forbidden') throw error;
-    if (!state.isUnreachable) note(`${error.message}: trying again`);
+    const unreadable = error instanceof CommandError ? error.unreadable : undefined;
+    if (unreadable === undefined || unreadable === 'forbidden') throw error;
+    if (!state.isUnreachable) note(`${toError(error).message}: trying again`);
     state.isUnreachable = true;
     return undefined;
   }

@@ -35,6 +35,7 @@ function assemble<L extends LoopTypes>(spec: LoopSpec<L>, ports: ControllerPorts
     source((key, when = 'now') => (when === 'now' ? queue.add(key) : queue.addRateLimited(key)));
   }
   return {
+    keyed: { name, reconcile: run },
     informers: [...informers].filter(([watched]) => !isIn(optional, watched)).map(([, informer]) => informer),
     run: (signal) =>
       runWorkers(

@@ -13,7 +13,7 @@ import type { KubeObject } from '../api/objects.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { Random } from '../clock/random.ts';
 import type { ControllerPorts, LoopSettings } from '../controller/controller.ts';
-import type { Conclusion } from '../controller/reconcile.ts';
+import type { Conclusion, Reconcile } from '../controller/reconcile.ts';
 import type { InformerOptions } from '../informer/create-informer.ts';
 import type { Informer, Lister } from '../informer/informer.ts';
 import type { Facts, Logger } from '../log/logger.ts';
@@ -32,6 +32,8 @@ export interface Loop {
 export interface AssembledLoop {
   /** The controller waits for them before any loop works; it does not run them. */
   readonly informers: readonly Pick<Informer<KubeObject>, 'whenSynced'>[];
+  /** The name of the queue, and one run for one of its keys, as the workers do it. Undefined: the loop has no keys. */
+  readonly keyed?: { readonly name: string; readonly reconcile: Reconcile<never> };
   /** Works until the signal aborts; resolves when nothing of the loop runs any more. */
   run(signal: AbortSignal): Promise<void>;
   /** Called after an orderly stop, when every loop of the controller has ended: the memory of the process ends next. */
