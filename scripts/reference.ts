@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { leaseRules, type UsedRule } from '@csi-sidecars/runtime';
 import { leaseName } from '@csi-sidecars/runtime/internal';
 import { manifests } from './manifests.ts';
+import { mergedRules } from './merged-rules.ts';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
 
 const firstLine = (text: string): string => text.split('\n')[0]!;
@@ -157,8 +158,8 @@ const resourceName = (group: string, resource: string): string =>
 /** Rules with the same verbs and the same condition are one line. */
 function ruleTable(title: string, rules: readonly UsedRule[]): readonly string[] {
   const lines = new Map<string, string[]>();
-  for (const { apiGroups, resources, verbs, when = 'always' } of rules) {
-    const end = `${verbs.join(', ')} | ${when} |`;
+  for (const { apiGroups, resources, verbs, when } of mergedRules(rules)) {
+    const end = `${verbs.join(', ')} | ${when?.text ?? 'always'} |`;
     const names = apiGroups.flatMap((group) => resources.map((resource) => resourceName(group, resource)));
     lines.set(end, [...(lines.get(end) ?? []), ...names]);
   }
