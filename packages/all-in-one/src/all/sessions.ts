@@ -37,7 +37,12 @@ export async function runSessions(running: Running): Promise<void> {
   const { plan, started, host, signal, metrics, api, states, endProcess } = running;
   if (api === undefined) return;
   const leaseClient = leaseClientOf(started, plan, api);
-  const controllers = plan.sidecars.map((planned) => partsOf(running, { api, leaseClient }, planned));
+  using checks = new DisposableStack();
+  const controllers = plan.sidecars.map((planned) => {
+    const controller = partsOf(running, { api, leaseClient }, planned);
+    checks.use(controller.parts.rights);
+    return controller;
+  });
   /** Those that have not ended in an earlier session: they take the latest one when they have. */
   const followers = new Map<SidecarController, Promise<void>>();
   let latest: Followed | undefined;
@@ -142,14 +147,14 @@ interface SidecarController {
 }
 
 function partsOf(
-  { started, host, metrics, states, signal, stack }: Running,
+  { started, host, metrics, states, signal }: Running,
   { api, leaseClient }: { readonly api: ApiConnection; readonly leaseClient: ApiClient },
   planned: PlannedSidecar,
 ): SidecarController {
   const { name, values, sidecar } = planned;
   const log = started.log.with({ controller: name });
   const check = started.values['check-rights'] ? 'on' : 'off';
-  const rights = stack.use(openRights({ ...host, host, log, metrics, signal }, { controller: name, check }));
+  const rights = openRights({ ...host, host, log, metrics, signal }, { controller: name, check });
   const withLimit = (limit: RateLimit): ApiClient =>
     rights.over(api.clientWith({ ...limit, logger: log, component: name, counted: sidecar.requestMetrics }));
   const client = withLimit({ qps: values['kube-api-qps'] as number, burst: values['kube-api-burst'] as number });

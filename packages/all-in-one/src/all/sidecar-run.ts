@@ -117,7 +117,7 @@ async function work(
     channel,
   });
   const { lockName, assemble } = prepared;
-  rights.begin(client, { values: started.values, lockName, rights: prepared.rights ?? { cluster: [] } });
+  rights.begin(withLimit, { values: started.values, lockName, rights: prepared.rights ?? { cluster: [] } });
   hub.announce(watchesOf(ports, assemble));
   announced.arrive(name);
   await announced.pass(signal);

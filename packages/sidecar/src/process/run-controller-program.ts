@@ -133,7 +133,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
     prepare: async ([context, opened], diagnostics) => {
       const prepared = await body.prepare({ ...context, diagnostics }, opened);
       const { lockName, assemble } = prepared;
-      rights.begin(context.client, { values, lockName, rights: prepared.rights ?? { cluster: [] } });
+      rights.begin(context.withLimit, { values, lockName, rights: prepared.rights ?? { cluster: [] } });
       if (releases) lifecycle.configure({ onSignal: 'drain' });
       return { lease: leaseOf(host, { values, lockName, release: releases ? 'onExit' : 'never' }), assemble };
     },

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Asks the API server which of the wanted rights this account has. These requests store nothing, and wait behind those of the controllers.
+ * Asks the API server which of the wanted rights this account has. These requests store nothing.
  *
  * One SelfSubjectRulesReview for each place. What it shows for a namespace without RoleBindings holds in every namespace. Some authorizers
  * cannot list rules (a webhook), and a role may be missing: then the rights that were not shown are asked for one by one.
  */
-import {
-  type ApiClient,
-  type CallOptions,
-  type Clock,
-  definedOnly,
-  type KubeObject,
-  type Resource,
-  toError,
-} from '@csi-sidecars/runtime';
+import { type ApiClient, definedOnly, type KubeObject, type Resource, toError } from '@csi-sidecars/runtime';
+import type { RateLimit } from '@csi-sidecars/runtime/internal';
 import { notGranted } from './granted.ts';
 import type { WantedRight } from './wanted.ts';
 
@@ -21,8 +14,8 @@ import type { WantedRight } from './wanted.ts';
 export const clusterNamespace = 'csi-sidecars-rights-check';
 
 export interface AskPorts {
+  /** With the limit `reviewLimit`. */
   readonly client: Pick<ApiClient, 'create'>;
-  readonly clock: Pick<Clock, 'sleep'>;
   readonly signal: AbortSignal;
 }
 
@@ -34,9 +27,11 @@ export interface Findings {
   readonly reason: string | undefined;
 }
 
+/** A limit of their own: they take nothing from what the loops and their events may send. */
+export const reviewLimit: RateLimit = { qps: 2, burst: 2 };
+
 const mostRequests = 47;
 const mostSingleRequests = 45;
-const pauseMs = 500;
 const timeoutMs = 30_000;
 const longestReason = 300;
 
@@ -63,7 +58,6 @@ export async function askRights(ports: AskPorts, wanted: readonly WantedRight[])
   }
   const most = Math.min(mostSingleRequests, mostRequests - places.size);
   for (const [index, right] of doubtful.slice(0, most).entries()) {
-    await ports.clock.sleep(pauseMs, ports.signal);
     try {
       if (!(await reviewAccess(ports, right))) missing.push(right);
     } catch (error) {
@@ -134,8 +128,7 @@ async function review(
   resource: Resource<Review>,
   spec: object,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const options: CallOptions = { signal, timeoutMs, priority: 'low' };
-  const { status } = await client.create(resource, { spec }, options);
+  const { status } = await client.create(resource, { spec }, { signal, timeoutMs });
   if (typeof status !== 'object' || status === null) throw new Error(`the answer to a ${resource.kind} has no status`);
   return status as Readonly<Record<string, unknown>>;
 }

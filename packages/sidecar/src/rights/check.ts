@@ -97,7 +97,7 @@ export function createRightsCheck({ clock, log, metrics, signal }: RightsPorts, 
       const { client, wantedOf } = looked;
       try {
         const wanted = await wantedOf();
-        report(await askRights({ client, clock, signal: life.signal }, wanted), wanted);
+        report(await askRights({ client, signal: life.signal }, wanted), wanted);
       } catch (error) {
         if (!life.signal.aborted) logFailure(toError(error).message);
       }
