@@ -36,7 +36,7 @@ const featureOf: Readonly<Record<string, string | undefined>> = {
   '--node-deployment, and a claim has the provisioning finalizer of another node': 'distributed',
   'the driver has PUBLISH_UNPUBLISH_VOLUME': 'attach',
   // The chart has csi-attacher with other drivers too, if it is asked to.
-  'the driver attaches volumes (PUBLISH_UNPUBLISH_VOLUME)': 'always',
+  'the driver attaches volumes': 'always',
   'a volume names a controller publish secret': undefined,
   '`--handle-volume-inuse-error` is on': 'handleVolumeInUseError',
   'the driver has MODIFY_VOLUME and the gate VolumeAttributesClass is on': 'volumeAttributesClass',

@@ -6,7 +6,7 @@ import type { CheckedRule, RuleCondition } from '@csi-sidecars/runtime';
 export type AttacherFact = 'attach';
 
 const attach: RuleCondition<AttacherFact> = {
-  text: 'the driver attaches volumes (PUBLISH_UNPUBLISH_VOLUME)',
+  text: 'the driver attaches volumes',
   facts: ['attach'],
 };
 

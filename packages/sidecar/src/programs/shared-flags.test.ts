@@ -9,7 +9,7 @@ it('given --help, then each flag that programs share has its type, its text and 
   -automaxprocs
     \taccepted for compatibility (the original sets its scheduler threads from the CPU quota); has no effect
   -check-rights
-    \tLook at the start, in the background, whether the account has the rights that the program needs, and log a warning for each resource for which some are missing. (default true)
+    \tLog at the start which rights the account lacks. (default true)
   -csi-address string
     \tAddress of the CSI driver socket. (default "/run/csi/socket")
   -http-endpoint string

@@ -123,10 +123,7 @@ export interface RightsValues {
 
 export const rightsFlags: FlagsOf<RightsValues> = inGroup('API server', {
   'check-rights': {
-    ...boolFlag(
-      true,
-      'Look at the start, in the background, whether the account has the rights that the program needs, and log a warning for each resource for which some are missing.',
-    ),
+    ...boolFlag(true, 'Log at the start which rights the account lacks.'),
     brief: 'Log which rights the account lacks.',
   },
 });

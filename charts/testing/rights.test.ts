@@ -21,9 +21,8 @@ import { createRightsCheck } from '../../packages/sidecar/src/rights/check.ts';
 import { type NeededRights, wantedRights } from '../../packages/sidecar/src/rights/wanted.ts';
 import { clusterRules as snapshotterRules } from '../../packages/snapshotter/src/rbac.ts';
 import { clusterRules as snapshotControllerRules } from '../../packages/snapshot-controller/src/rbac.ts';
-import { mergedRules } from '../merged-rules.ts';
 
-const charts = join(import.meta.dirname, '..', '..', 'charts');
+const charts = join(import.meta.dirname, '..');
 const [podNamespace, lease] = ['csi', 'the-lease'];
 
 interface FeatureRule extends PolicyRule {
@@ -251,15 +250,3 @@ it.each(cases)(
     ]);
   },
 );
-
-it('given rules with the same resource, then the role has one rule, with the verbs in the usual order', () => {
-  const rule = { apiGroups: [''], resources: ['pods'] };
-  const when = { text: 'x', facts: 'unknown' } as const;
-  expect(
-    mergedRules([
-      { ...rule, verbs: ['patch', 'list'], without: 'a' },
-      { ...rule, verbs: ['get'], when },
-      { ...rule, verbs: ['watch', 'list'], without: 'b' },
-    ]).map(({ verbs }) => verbs),
-  ).toEqual([['list', 'watch', 'patch'], ['get']]);
-});
