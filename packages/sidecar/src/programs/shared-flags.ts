@@ -124,7 +124,6 @@ export interface RightsValues {
 export const rightsFlags: FlagsOf<RightsValues> = inGroup('API server', {
   'check-rights': {
     ...boolFlag(true, 'Log at the start which rights the account lacks.'),
-    brief: 'Log which rights the account lacks.',
   },
 });
 
