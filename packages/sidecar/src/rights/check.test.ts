@@ -315,11 +315,36 @@ async function* answerOf(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
+it('given a review of a single right that is refused, then no other one is asked for', async () => {
+  let asked = 0;
+  const refusing =
+    (transport: Transport): Transport =>
+    (request) => {
+      if (!request.path.endsWith('selfsubjectaccessreviews')) return transport(request);
+      asked += 1;
+      return transport({ ...request, path: '/apis/authorization.k8s.io/v1/nothing' });
+    };
+  const { log, clock } = await started({ rules: [], reviews: 'incomplete', intercept: refusing });
+  await clock.advance(60_000);
+  expect([asked, log.messages()]).toEqual([1, [expect.stringMatching(/^Rights could not be checked: .*forbidden/)]]);
+});
+
+it('given a run that begins while it looks for an earlier one, then it looks for both', async () => {
+  const { log, begin, clock } = await started({ rules: [], reviews: 'incomplete', needed: many(1) });
+  begin({ cluster: cluster.slice(0, 1) });
+  await clock.advance(60_000);
+  expect(log.messages()).toEqual([
+    'Missing right: get kind-0 (cluster-wide): x',
+    'Missing right: list, watch persistentvolumes (cluster-wide): nothing starts',
+  ]);
+});
+
 it('given the end of the program while it asks, then it asks no more, leaves no timer and logs nothing', async () => {
   const { log, clock, check, stopping, server } = await started({ rules: [], reviews: 'incomplete' });
   check.refused();
   stopping.abort(new Error('stop'));
   await settle();
+  expect(clock.pending).toBe(0);
   check.refused();
   await clock.advance(3_600_000);
   expect([server.requests.length, log.messages(), clock.pending]).toEqual([2, [], 0]);
