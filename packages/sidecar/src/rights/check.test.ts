@@ -330,11 +330,11 @@ it('given a review of a single right that is refused, then no other one is asked
 });
 
 it('given a run that begins while it looks for an earlier one, then it looks for both', async () => {
-  const { log, begin, clock } = await started({ rules: [], reviews: 'incomplete', needed: many(1) });
+  const { log, begin, clock } = await started({ rules: [], reviews: 'incomplete', needed: many(3) });
   begin({ cluster: cluster.slice(0, 1) });
   await clock.advance(60_000);
   expect(log.messages()).toEqual([
-    'Missing right: get kind-0 (cluster-wide): x',
+    ...[0, 1, 2].map((index) => `Missing right: get kind-${index} (cluster-wide): x`),
     'Missing right: list, watch persistentvolumes (cluster-wide): nothing starts',
   ]);
 });
