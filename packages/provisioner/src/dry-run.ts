@@ -20,9 +20,6 @@ export interface ProvisionerDryQuestion extends DryDriverQuestion<ProvisionerDry
   readonly node?: Pick<NodeFacts, 'name' | 'id' | 'segments'> | undefined;
 }
 
-/** What is swept is neither a claim nor a volume, and the cluster need not be asked about it. */
-const withoutSweep = { 'snapshot-orphan-sweep-interval': 0 };
-
 export function dryRun(world: DryWorld, question: ProvisionerDryQuestion): Promise<DryRunResult> {
   const { driver, loop, node } = question;
   return dryRunProgram(world, question, {
@@ -33,10 +30,8 @@ export function dryRun(world: DryWorld, question: ProvisionerDryQuestion): Promi
       const nodeName = nodeNameOf(values, { NODE_NAME: node?.name });
       const isKnown = nodeName.kind === 'ok' && nodeName.value !== undefined && node !== undefined;
       const settings = toSettings(values, {
-        features: await featuresOf(
-          { ...parts, started: { ...started, values: { ...values, ...withoutSweep } } },
-          driver,
-        ),
+        // What is swept is neither a claim nor a volume, and the cluster need not be asked about it.
+        features: await featuresOf(parts, 'off'),
         identity: 'dry-run',
         node: isKnown ? toNodeDeployment(values, { ...node, random: world.random.next() }) : undefined,
       });
