@@ -455,7 +455,7 @@ describe('the screen', () => {
         '        (StorageClass gp, parameters)',
         'Change  what the message names in the storage system',
         'Risk    none',
-        'Row     X25',
+        'Row     X25; C24 of csi-provisioner (computed): would try again',
         'Next    kubectl get storageclass gp -o yaml',
         '',
       ].join('\n'),

@@ -94,6 +94,7 @@ export type {
   DryDriverQuestion,
   DryParts,
   DryQuestion,
+  RecordedFailure,
 } from './dry-run/dry-run-program.ts';
 export type {
   DecidedRow,

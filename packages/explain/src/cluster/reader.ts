@@ -34,6 +34,11 @@ export interface Missing {
   readonly notKnown: string;
 }
 
+export interface KnownObjects {
+  readonly resource: Resource;
+  readonly objects: readonly KubeObject[];
+}
+
 /** For a watch. */
 export interface ReadObject {
   /** Of the collection, with the selector of the object. */
@@ -67,6 +72,10 @@ export interface Reader {
   /** Whether an account may do something, as the server decides it. Undefined: it does not say. */
   review(access: AccessQuestion): Promise<boolean | undefined>;
   readonly missing: () => readonly Missing[];
+  /** A path beyond objects: discovery. */
+  raw(path: string, notKnown: string): Promise<Reading<unknown>>;
+  /** All objects that were found, by kind. */
+  readonly known: () => readonly KnownObjects[];
   /** What was read by name, and lists of events: what a change of the answer would come from, in the order of reading. */
   readonly objects: () => readonly ReadObject[];
   /** The time of the server. */
@@ -103,7 +112,7 @@ const accessReviews: Resource<AccessReview> = {
 };
 
 export interface ReaderDeps {
-  readonly client: Pick<ApiClient, 'get' | 'list' | 'create'>;
+  readonly client: Pick<ApiClient, 'get' | 'list' | 'create' | 'raw'>;
   readonly clock: Clock;
   readonly meter: Meter;
   /** Aborts at the time limit of the command. */
@@ -137,6 +146,13 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
   const read = new Map<string, Promise<Reading<unknown>>>();
   const missing = new Map<string, Missing>();
   const watchable = { objects: new Map<string, ReadObject>(), events: new Map<string, ReadObject>() };
+  const found = new Map<string, { readonly resource: Resource; readonly objects: Map<string, KubeObject> }>();
+  const note = (resource: Resource, object: KubeObject): void => {
+    const key = `${resource.group}/${resource.plural}`;
+    const known = found.get(key) ?? { resource, objects: new Map<string, KubeObject>() };
+    known.objects.set(`${object.metadata?.namespace ?? ''}/${object.metadata?.name ?? ''}`, object);
+    found.set(key, known);
+  };
   const options = { signal, timeoutMs: requestTimeoutMs };
 
   function unknown(facts: Omit<Missing, 'because'>, because: Because): Reading<never> {
@@ -191,6 +207,7 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
       if (watchedPlurals.has(plural)) {
         watchable.objects.set(path, { path, resourceVersion: value.metadata?.resourceVersion });
       }
+      note(resource, value);
       return { kind: 'found', value };
     });
   }
@@ -225,7 +242,9 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
           );
           for (const item of answer.items) {
             const kept = keep(item);
-            if (kept !== undefined) items.push(kept);
+            if (kept === undefined) continue;
+            items.push(kept);
+            note(resource, kept);
           }
           if (plural === 'events') {
             const path = watchPath(resource, query.namespace, query.fieldSelector ?? '');
@@ -257,6 +276,12 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
       // A webhook without an opinion has not denied.
       return status === undefined || (status.evaluationError ?? '') !== '' ? undefined : false;
     },
+    raw: (path, notKnown) =>
+      once(`raw ${path}`, { verb: 'get', group: '', resource: path, namespace: undefined, notKnown }, async () => ({
+        kind: 'found',
+        value: await client.raw(path, options),
+      })),
+    known: () => [...found.values()].map(({ resource, objects }) => ({ resource, objects: [...objects.values()] })),
     missing: () => [...missing.values()],
     objects: () => [
       ...[...watchable.objects.values()].slice(0, mostWatched),

@@ -5,27 +5,30 @@ import { type Because, CredentialsError, type Reader } from '../cluster/reader.t
 import { explanationOf } from '../report/document.ts';
 import type { Explanation } from '../report/explanation.ts';
 import type { Context, Options } from '../rows/context.ts';
+import { decisionOf, type DecisionPorts } from '../rows/decision.ts';
 import type { Judged } from '../rows/judged.ts';
 import { absent, judge, unserved } from '../rows/subjects.ts';
 import { CommandError, exitCodeOf, exits } from './exit-codes.ts';
 import type { ExplainValues } from './explain-flags.ts';
 import type { Cluster } from './open-cluster.ts';
-import type { Subject } from './subject.ts';
+import type { Subject, SubjectKind } from './subject.ts';
 
 export interface Asked {
+  readonly ports: Pick<DecisionPorts, 'clock' | 'random'>;
   readonly cluster: Pick<Cluster, 'nowMs' | 'localOffsetMs' | 'cost'>;
   readonly subject: Subject;
   readonly values: ExplainValues;
 }
 
 /** Rejects with a CommandError if the subject cannot be read. */
-export async function explainOnce(reader: Reader, { cluster, subject, values }: Asked): Promise<Explanation> {
+export async function explainOnce(reader: Reader, { cluster, subject, values, ports }: Asked): Promise<Explanation> {
   const { resource, namespace, name, kind } = subject;
   try {
     const read = await reader.get(resource, { namespace, name }, `${kind} ${name}`);
     if (read.kind === 'unknown' && read.because !== 'absent') throw unreadableError(read.because, subject);
     const object = read.kind === 'found' ? read.value : undefined;
-    const judged = await judgedOf({ reader, options: optionsOf(values) }, subject, object ?? read.kind);
+    const first = await judgedOf({ reader, options: optionsOf(values) }, subject, object ?? read.kind);
+    const judged = object === undefined ? first : await withDecision({ reader, ...ports }, { kind, object }, first);
     const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
     return explanationOf({
       atMs: cluster.nowMs(),
@@ -50,6 +53,17 @@ async function judgedOf(
   if (typeof found === 'object') return await judge(context, subject, found);
   const verdict = found === 'absent' ? await absent(context, subject) : unserved(subject);
   return { verdict, driver: undefined, track: { stages: [] } };
+}
+
+/** Of a pod it is that of the volume which decides. */
+async function withDecision(
+  ports: DecisionPorts,
+  { kind, object }: { readonly kind: SubjectKind; readonly object: KubeObject },
+  judged: Judged,
+): Promise<Judged> {
+  if (kind === 'Pod') return judged;
+  const { verdict, driver, attachRequired } = judged;
+  return { ...judged, decision: await decisionOf(ports, { kind, object, verdict, driver, attachRequired }) };
 }
 
 function optionsOf(values: ExplainValues): Options {

@@ -53,7 +53,7 @@ async function run(
   await using cluster = await openCluster({ host, signal: lifecycle.signal, log }, values, 'csi-sidecars-explain');
   const asked =
     subject.namespace === undefined || values.namespace !== '' ? subject : { ...subject, namespace: cluster.namespace };
-  const question = { cluster, subject: asked, values };
+  const question = { cluster, subject: asked, values, ports: host };
   const output = values.output as Output;
   if (!values.watch) {
     const explanation = await explainOnce(cluster.reader, question);

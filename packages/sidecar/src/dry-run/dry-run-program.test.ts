@@ -8,9 +8,11 @@ import {
   type Loop,
   type LoopTypes,
   type ObjectKey,
+  orEnd,
   perform,
   type PersistentVolume,
   persistentVolumes,
+  retry,
   type Run,
 } from '@csi-sidecars/runtime';
 import { aDryWorld, settle } from '@csi-sidecars/runtime/testing';
@@ -48,7 +50,7 @@ function volumes(context: DryControllerPorts, onAnswer: () => void): Loop {
     observe: (caches, key) => caches.volumes.get(key),
     context,
     *flow() {
-      yield* perform('A1', deleteVolume);
+      yield* orEnd(perform('A1', deleteVolume), (failure) => conclude('A3', retry(failure)));
       onAnswer();
       return conclude('A2', done);
     },
@@ -78,6 +80,22 @@ it('given a call to the driver, then it ends the run and gets no answer, and the
     assumed: ['memory', '--newer changes nothing', 'the driver reports A, B'],
   });
   expect([seen, answers]).toEqual([[7], 0]);
+});
+
+it('given a failure that is known, then the run goes on with it and ends at its next row', async () => {
+  const question = { key: 'pv1', args: [], failure: { code: 'Internal', detail: 'no' } } as const;
+  const answer = await dryRunProgram<Values, never>(world, question, {
+    program,
+    assemble: () => ({ queue: 'volumes', loops: (ports) => [volumes(ports, () => undefined)], assumed: [] }),
+  });
+  expect(answer.rows).toEqual([
+    { row: 'A1', action: 'deleteVolume' },
+    { row: 'A3', action: 'conclude' },
+  ]);
+  expect(answer.action).toEqual({
+    kind: 'conclude',
+    outcome: { kind: 'retry', text: 'rpc error: code = Internal desc = no' },
+  });
 });
 
 it('given a driver that is believed to have no capability, then the answer says so', () => {

@@ -3,7 +3,7 @@
  * A dry run of a program: what its controller would do with one key if it led and began now. The program is not started: what it asks its driver
  * at its start is assumed by the caller.
  */
-import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
+import { type Code, type CsiChannel, CsiError, type DriverInfo } from '@csi-sidecars/csi';
 import type { ApiClient, EventRecorder, Logger, Loop } from '@csi-sidecars/runtime';
 import { silentLogger } from '@csi-sidecars/runtime';
 import { dryRun, type DryPorts, type DryRunResult, type DryWorld, noAnswer } from '@csi-sidecars/runtime/internal';
@@ -18,6 +18,13 @@ export interface DryQuestion<LoopName extends string> {
   /** Arguments of the leader's container, variables expanded. Undefined: not known, so each flag has its default. */
   readonly args: readonly string[] | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** How the driver is known to have answered. The run goes on with it. Default: the first call ends the run. */
+  readonly failure?: RecordedFailure | undefined;
+}
+
+export interface RecordedFailure {
+  readonly code: Exclude<Code, 'OK'>;
+  readonly detail: string;
 }
 
 /** A question about a program that has a driver. */
@@ -58,7 +65,7 @@ export interface DryProgram<V extends object, G extends string> {
 /** Rejects as `dryRun` of the runtime does. */
 export async function dryRunProgram<V extends { readonly 'feature-gates'?: GateSettings }, G extends string>(
   world: DryWorld,
-  { key, args, signal }: Omit<DryQuestion<string>, 'loop'>,
+  { key, args, signal, failure }: Omit<DryQuestion<string>, 'loop'>,
   { program, assemble }: DryProgram<V, G>,
 ): Promise<DryRunResult> {
   const started = readAssumedCommandLine(program, args);
@@ -73,7 +80,7 @@ export async function dryRunProgram<V extends { readonly 'feature-gates'?: GateS
     key,
     signal,
     assumed: [...started.assumed, ...assumed],
-    loops: (ports) => loops({ ...ports, channel: channelOf(ports), driverEvents: ports.events }),
+    loops: (ports) => loops({ ...ports, channel: channelOf(ports, failure), driverEvents: ports.events }),
   });
 }
 
@@ -83,9 +90,10 @@ export function assumedOf({ pluginCapabilities, controllerCapabilities }: Driver
   return [`the driver reports ${names.length === 0 ? 'no capability' : names.join(', ')}`];
 }
 
-function channelOf({ onAction }: DryPorts): CsiChannel {
+function channelOf({ onAction }: DryPorts, failure: RecordedFailure | undefined): CsiChannel {
   return {
     call: (method) => {
+      if (failure !== undefined) return Promise.reject(new CsiError({ method, ...failure }));
       onAction({ kind: 'call', method: method.slice(method.lastIndexOf('/') + 1) });
       return noAnswer();
     },
