@@ -37,6 +37,7 @@ export {
   releaseOnExitGate,
   retryFlags,
   standardFlags,
+  tracingFlags,
   versionFlag,
 } from './programs/shared-flags.ts';
 export type {
@@ -46,6 +47,7 @@ export type {
   LoggingValues,
   RetryValues,
   StandardValues,
+  TracingValues,
 } from './programs/shared-flags.ts';
 // Logs. The metrics registry and the JSON format are imported lazily, from their own files.
 export { invalidLogging } from './programs/shared-flags.ts';
@@ -71,6 +73,8 @@ export type {
   PreparedController,
   ProgramDeps,
 } from './process/run-controller-program.ts';
+export { openTracing } from './tracing/open.ts';
+export type { Tracing } from './tracing/tracing.ts';
 export { runProgram } from './process/run-program.ts';
 export type { ProgramOptions } from './process/run-program.ts';
 export { serveProgram } from './process/serve-program.ts';

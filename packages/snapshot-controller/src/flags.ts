@@ -12,6 +12,7 @@ import {
   loggingFlags,
   releaseOnExitGate,
   retryFlags,
+  tracingFlags,
   versionFlag,
 } from '@csi-sidecars/sidecar';
 import type {
@@ -23,10 +24,11 @@ import type {
   LoggingValues,
   ProgramFlags,
   RetryValues,
+  TracingValues,
 } from '@csi-sidecars/sidecar';
 
 export interface SnapshotControllerValues
-  extends LoggingValues, LeaderElectionValues, KubeApiValues, EndpointValues, RetryValues {
+  extends LoggingValues, LeaderElectionValues, KubeApiValues, EndpointValues, TracingValues, RetryValues {
   readonly automaxprocs: boolean;
   readonly version: boolean;
   /** Milliseconds. */
@@ -55,6 +57,7 @@ export const snapshotControllerProgram: ProgramFlags<SnapshotControllerValues, S
     ...leaderElectionFlags,
     ...kubeApiFlags,
     ...endpointFlags,
+    ...tracingFlags,
     ...retryFlags('snapshot'),
     automaxprocs: automaxprocsFlag,
     version: versionFlag,

@@ -34,7 +34,7 @@ export function supervision({ host, started, plan, states, endProcess }: Running
 
 /** From one connection to the driver to the next, until the signal aborts. */
 export async function runSessions(running: Running): Promise<void> {
-  const { plan, started, host, signal, metrics, api, states, endProcess } = running;
+  const { plan, started, host, signal, metrics, api, states, tracing, endProcess } = running;
   if (api === undefined) return;
   const leaseClient = leaseClientOf(started, plan, api);
   const controllers = plan.sidecars.map((planned) => partsOf(running, { api, leaseClient }, planned));
@@ -77,6 +77,7 @@ export async function runSessions(running: Running): Promise<void> {
       session.close();
       break;
     }
+    tracing?.setDriver(session.name);
     const free = controllers.filter((controller) => !followers.has(controller));
     const opened = { session, shared: sharedPartsOf(running, { api, session, free }), users: 0 };
     latest = opened;
@@ -133,7 +134,7 @@ interface SidecarController {
 }
 
 function partsOf(
-  { started, host, metrics, states }: Running,
+  { started, host, metrics, states, tracing }: Running,
   { api, leaseClient }: { readonly api: ApiConnection; readonly leaseClient: ApiClient },
   planned: PlannedSidecar,
 ): SidecarController {
@@ -143,7 +144,10 @@ function partsOf(
     api.clientWith({ ...limit, logger: log, component: name, counted: sidecar.requestMetrics });
   const client = withLimit({ qps: values['kube-api-qps'] as number, burst: values['kube-api-burst'] as number });
   return {
-    parts: { planned, started, host, log, metrics, client, withLimit, leaseClient, states, history: { hasLed: false } },
+    parts: {
+      ...{ planned, started, host, log, metrics, client, withLimit, leaseClient, states, tracing },
+      history: { hasLed: false },
+    },
     supervised: { name, failures: 0 },
   };
 }

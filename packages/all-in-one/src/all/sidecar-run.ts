@@ -16,7 +16,7 @@ import {
   watchesOf,
   withCaches,
 } from '@csi-sidecars/runtime/internal';
-import { ExitError, leaseOf, orRefusedElection, type ProgramHost } from '@csi-sidecars/sidecar';
+import { ExitError, leaseOf, orRefusedElection, type ProgramHost, type Tracing } from '@csi-sidecars/sidecar';
 import type { Barrier } from './barrier.ts';
 import type { DriverSession } from './driver-session.ts';
 import { createFence } from './fence.ts';
@@ -39,6 +39,7 @@ export interface SidecarParts {
   /** That of all leases. */
   readonly leaseClient: ApiClient;
   readonly states: States;
+  readonly tracing: Tracing | undefined;
   /** Set by the first run that led: a record of this process may then be another one's. */
   readonly history: { hasLed: boolean };
 }
@@ -125,6 +126,7 @@ async function work(
     client: fences[0]!.client,
     logger: log,
     metrics,
+    tracer: parts.tracing?.tracerOf(name),
     env,
     createInformers: () => hub.factoryFor(name),
   };

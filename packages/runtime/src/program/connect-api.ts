@@ -58,10 +58,10 @@ export async function connectApi(
   const { host, transport, close } = await connect(deps, await loadConfig(deps, { kubeconfig, master }));
   const metrics = requestMetrics?.(host);
   return {
-    client: createClient({ ...deps, transport, metrics }, options),
+    client: createClient({ ...deps, transport, metrics, host }, options),
     clientWith: ({ logger, component, counted, qps, burst }) =>
       createClient(
-        { ...deps, logger, transport, metrics: counted ? metrics : undefined },
+        { ...deps, logger, transport, host, metrics: counted ? metrics : undefined },
         { ...options, qps, burst, userAgent: [options.userAgent, component].filter(Boolean).join('/') },
       ),
     close,

@@ -136,6 +136,38 @@ export const endpointFlags: FlagsOf<EndpointValues> = inGroup(process, {
   'metrics-path': metricsPathFlag,
 });
 
+export interface TracingValues {
+  readonly 'tracing-endpoint': string;
+  readonly 'tracing-sampling-ratio': number;
+  readonly 'tracing-trace-id': string;
+  readonly 'tracing-headers-file': string;
+}
+
+export const tracingFlags: FlagsOf<TracingValues> = inGroup(process, {
+  'tracing-endpoint': {
+    ...stringFlag(
+      '',
+      'URL to which traces are sent as OTLP over HTTP, for example http://collector:4318; without a path: /v1/traces. env: the URL of OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT. Empty: no traces.',
+    ),
+    brief: 'The URL of a collector for traces, as in http://collector:4318.',
+  },
+  'tracing-sampling-ratio': rare(
+    floatFlag(
+      0.1,
+      'Part of the traces that is sent, from 0 to 1. Runs that fail or take over 10 seconds are always sent.',
+    ),
+  ),
+  'tracing-trace-id': rare(
+    stringFlag(
+      'object',
+      'object: one trace for each claim or snapshot, with its UID as the id. run: one for each run.',
+    ),
+  ),
+  'tracing-headers-file': rare(
+    stringFlag('', 'File with headers for the collector, name: value in each line. It is read for each batch.'),
+  ),
+});
+
 export const pprofFlag: Flag<boolean> = rare(boolFlag(false, 'Serve profiles below /debug/pprof/ on --http-endpoint.'));
 
 export interface RetryValues {
@@ -160,7 +192,8 @@ export function retryFlags(what: string): FlagsOf<RetryValues> {
 }
 
 /** The flags of every sidecar that talks to the API server and to a driver. */
-export interface StandardValues extends LoggingValues, LeaderElectionValues, KubeApiValues, EndpointValues {
+export interface StandardValues
+  extends LoggingValues, LeaderElectionValues, KubeApiValues, EndpointValues, TracingValues {
   readonly automaxprocs: boolean;
   readonly version: boolean;
   readonly 'csi-address': string;
@@ -173,6 +206,7 @@ export const standardFlags: FlagsOf<StandardValues> = {
   ...leaderElectionFlags,
   ...kubeApiFlags,
   ...endpointFlags,
+  ...tracingFlags,
   automaxprocs: automaxprocsFlag,
   version: versionFlag,
   'csi-address': csiAddressFlag,
