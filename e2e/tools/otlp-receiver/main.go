@@ -17,6 +17,7 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configgrpc"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -34,7 +35,7 @@ func main() {
 func run(port string) error {
 	factory := otlpreceiver.NewFactory()
 	config := factory.CreateDefaultConfig().(*otlpreceiver.Config)
-	config.Protocols.GRPC = configoptional.None[otlpreceiver.GRPCConfig]()
+	config.Protocols.GRPC = configoptional.None[configgrpc.ServerConfig]()
 	config.Protocols.HTTP.GetOrInsertDefault().ServerConfig.NetAddr.Endpoint = "127.0.0.1:" + port
 	settings := receiver.Settings{
 		ID:                component.NewID(factory.Type()),
