@@ -6,7 +6,7 @@ export type { ProgramParts, RunControllerOptions, RunPorts } from './program/opt
 export type { ApiParts } from './program/connect-api.ts';
 export type { LeaseOptions } from './program/under-lease.ts';
 // Traces.
-export { traceparentAnnotation } from './tracing/subject.ts';
+export { isTraceparent } from './tracing/subject.ts';
 export type { Attributes, AttributeValue, CallParent, Span, Tracer, TraceSubject } from './tracing/tracer.ts';
 // Loops.
 export { isResync } from './loop/change.ts';

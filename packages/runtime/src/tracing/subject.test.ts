@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../api/objects.ts';
-import { namesOf, subjectOf } from './subject.ts';
+import { isTraceparent, namesOf, subjectOf } from './subject.ts';
 
 const claim = { kind: 'PersistentVolumeClaim', metadata: { namespace: 'team', name: 'data', uid: 'c' }, spec: { volumeName: 'pv-1' } };
 const volume = { kind: 'PersistentVolume', metadata: { name: 'pv-1', uid: 'v' }, spec: { claimRef: { namespace: 'team', name: 'data', uid: 'c' } } };
@@ -31,6 +31,15 @@ describe('the trace of an object', () => {
     const annotations = { 'tracing.k8s.io/traceparent': 'anything', secret: 'x' };
     expect(subjectOf({ metadata: { annotations } }, undefined)).toEqual({ uid: undefined, traceparent: 'anything' });
   });
+});
+
+it('[explain#138] given annotations, then caches keep the one that names a trace, and not if it is longer than a trace context', () => {
+  const name = 'tracing.k8s.io/traceparent';
+  expect([isTraceparent(name, 'x'.repeat(55)), isTraceparent(name, 'x'.repeat(56)), isTraceparent('other', 'x')]).toEqual([
+    true,
+    false,
+    false,
+  ]);
 });
 
 describe('the names of an object', () => {

@@ -6,7 +6,13 @@
 import type { KubeObject } from '../api/objects.ts';
 import type { Attributes, TraceSubject } from './tracer.ts';
 
-export const traceparentAnnotation = 'tracing.k8s.io/traceparent';
+const traceparentAnnotation = 'tracing.k8s.io/traceparent';
+const traceparentLength = 55;
+
+/** True for the annotation that names a trace, unless it is longer than a W3C trace context. A transform that drops annotations keeps it. */
+export function isTraceparent(name: string, value: string): boolean {
+  return name === traceparentAnnotation && value.length <= traceparentLength;
+}
 
 /** What of an object is read, whatever its kind. Another kind has none of it. */
 interface Traced extends KubeObject {
