@@ -17,7 +17,9 @@ const pageOf = (name: string): string => (name === 'snapshotter' ? 'csi-snapshot
 function documentedCases(): Set<string> {
   const rows = new Set<string>();
   for (const path of globSync('docs/behaviour/*.md', { cwd: root })) {
-    const page = basename(path, '.md').replace('provisioner-sources', 'provisioner');
+    const page = basename(path, '.md')
+      .replace('provisioner-sources', 'provisioner')
+      .replace(/^tracing$/, 'explain');
     for (const match of readFileSync(join(root, path), 'utf8').matchAll(/^- \*\*([A-Z]{0,3}\d+[a-z]?)\*\* /gm)) {
       rows.add(`${page}#${match[1]}`);
     }

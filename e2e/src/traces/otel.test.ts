@@ -6,7 +6,13 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type PersistentVolumeClaim, persistentVolumes, type StorageClass, systemClock, systemRandom } from '@csi-sidecars/runtime';
+import {
+  type PersistentVolumeClaim,
+  persistentVolumes,
+  type StorageClass,
+  systemClock,
+  systemRandom,
+} from '@csi-sidecars/runtime';
 import { freePort, until } from '@csi-sidecars/runtime/testing';
 import { serveOverHttp, startSim } from '@csi-sidecars/sim';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -33,7 +39,12 @@ const claim: PersistentVolumeClaim = {
   apiVersion: 'v1',
   kind: 'PersistentVolumeClaim',
   metadata: { namespace: 'default', name: 'data', uid },
-  spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, storageClassName: 'fast', volumeMode: 'Filesystem' },
+  spec: {
+    accessModes: ['ReadWriteOnce'],
+    resources: { requests: { storage: '1Gi' } },
+    storageClassName: 'fast',
+    volumeMode: 'Filesystem',
+  },
 };
 
 let folder = '';
@@ -56,7 +67,10 @@ async function start(name: string, command: string, args: readonly string[]): Pr
   const child = await startProcess({ name, command, args, logFile, env: { PATH: process.env['PATH'] } }, clock);
   cleanUps.push(() => child.stop());
   return {
-    lines: () => readFileSync(logFile, 'utf8').split('\n').filter((line) => line !== ''),
+    lines: () =>
+      readFileSync(logFile, 'utf8')
+        .split('\n')
+        .filter((line) => line !== ''),
     stop: async () => (await child.stop()).code,
   };
 }
@@ -68,7 +82,10 @@ async function startPeer(...args: readonly string[]): Promise<Started> {
 }
 
 /** Until a volume is recorded, and the program has stopped in order. */
-async function provision(socket: string, args: readonly string[]): Promise<{ readonly code: number | undefined; readonly lines: readonly string[] }> {
+async function provision(
+  socket: string,
+  args: readonly string[],
+): Promise<{ readonly code: number | undefined; readonly lines: readonly string[] }> {
   const sim = startSim({ clock, random: systemRandom(), nodes: [] });
   const endpoint = await serveOverHttp(sim.server.transport, { port: 0 });
   cleanUps.push(async () => {
@@ -90,7 +107,12 @@ async function provision(socket: string, args: readonly string[]): Promise<{ rea
   sim.server.seed(storageClass);
   sim.server.seed(claim);
   const { command, args: before } = findProgram('csi-provisioner', {});
-  const own = [`--csi-address=${socket}`, `--kubeconfig=${kubeconfig}`, '--leader-election', '--leader-election-namespace=default'];
+  const own = [
+    `--csi-address=${socket}`,
+    `--kubeconfig=${kubeconfig}`,
+    '--leader-election',
+    '--leader-election-namespace=default',
+  ];
   const program = await start('csi-provisioner', command, [...before, ...own, ...args]);
   await until(() => sim.server.objects.list(persistentVolumes).length === 1, limitMs);
   return { code: await program.stop(), lines: program.lines() };
@@ -116,7 +138,9 @@ const batchesOf = ({ lines }: Started): readonly Batch[] =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Batch);
 const spansOf = (collector: Started): readonly Span[] =>
-  batchesOf(collector).flatMap(({ resourceSpans }) => resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)));
+  batchesOf(collector).flatMap(({ resourceSpans }) =>
+    resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
+  );
 
 describe.skipIf(!existsSync(peer))(
   "OpenTelemetry's own code (needs a built otel-peer)",
@@ -126,7 +150,10 @@ describe.skipIf(!existsSync(peer))(
       const collector = await startPeer('collect', String(port));
       const socket = join(folder, 'csi.sock');
       const driver = await startPeer('drive-traced', socket);
-      const { code, lines } = await provision(socket, [`--tracing-endpoint=http://127.0.0.1:${port}`, '--tracing-sampling-ratio=1']);
+      const { code, lines } = await provision(socket, [
+        `--tracing-endpoint=http://127.0.0.1:${port}`,
+        '--tracing-sampling-ratio=1',
+      ]);
       expect(code).toBe(0);
       expect(lines.filter((line) => line.includes('Cannot export spans'))).toEqual([]);
       const spans = spansOf(collector);
@@ -150,7 +177,10 @@ describe.skipIf(!existsSync(peer))(
       const collector = await startPeer('collect', String(port));
       const socket = join(folder, 'csi.sock');
       await startPeer('drive', socket);
-      const { code } = await provision(socket, [`--tracing-endpoint=http://127.0.0.1:${port}`, '--tracing-sampling-ratio=1']);
+      const { code } = await provision(socket, [
+        `--tracing-endpoint=http://127.0.0.1:${port}`,
+        '--tracing-sampling-ratio=1',
+      ]);
       expect(code).toBe(0);
       expect(spansOf(collector).map(({ name }) => name)).toContain('csi.v1.Controller/CreateVolume');
     });

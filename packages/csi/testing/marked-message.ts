@@ -13,7 +13,8 @@ export interface MarkedMethod {
 
 /** The unary methods of a service of CSI. */
 export function methodsOfService(service: string): readonly MarkedMethod[] {
-  const root = protobuf.Root.fromJSON(csiDescriptor as protobuf.INamespace).resolveAll();
+  const root = protobuf.Root.fromJSON(csiDescriptor as protobuf.INamespace);
+  root.resolveAll();
   return methodsOf(root)
     .filter(({ path, method }) => path.startsWith(`/csi.v1.${service}/`) && method.responseStream !== true)
     .map(({ path, method }) => ({

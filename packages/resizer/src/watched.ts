@@ -182,7 +182,9 @@ function keptAnnotations(
   found: Readonly<Record<string, string>> | undefined,
   names: readonly string[],
 ): Readonly<Record<string, string>> | undefined {
-  const kept = Object.entries(found ?? {}).filter(([name, value]) => names.includes(name) || isTraceparent(name, value));
+  const kept = Object.entries(found ?? {}).filter(
+    ([name, value]) => names.includes(name) || isTraceparent(name, value),
+  );
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 

@@ -12,7 +12,8 @@ const group = '/csi.v1.GroupController/CreateVolumeGroupSnapshot';
 
 async function setUp(handlers: Handlers = {}) {
   const contexts: (readonly unknown[])[] = [];
-  const note = ({ metadata }: ServedCall): void => void contexts.push(Object.keys(metadata.getMap()).includes('traceparent') ? metadata.get('traceparent') : []);
+  const note = ({ metadata }: ServedCall): void =>
+    void contexts.push(Object.keys(metadata.getMap()).includes('traceparent') ? metadata.get('traceparent') : []);
   const noted: Handlers = {
     '/csi.v1.Identity/GetPluginInfo': () => ({ name: 'a.example.com' }),
     [create]: (_request, call) => {

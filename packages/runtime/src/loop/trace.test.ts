@@ -12,7 +12,15 @@ import {
 import { createApiClient } from '../api/create-client.ts';
 import type { PersistentVolume } from '../api/objects.ts';
 import { persistentVolumes } from '../api/resource.ts';
-import { type Conclusion, done, dropped, type Outcome, postpone, requeueAfter, retry } from '../controller/reconcile.ts';
+import {
+  type Conclusion,
+  done,
+  dropped,
+  type Outcome,
+  postpone,
+  requeueAfter,
+  retry,
+} from '../controller/reconcile.ts';
 import { createInformerFactory } from '../informer/factory.ts';
 import { keyOf, type ObjectKey } from '../informer/key.ts';
 import { noMetrics } from '../metrics/metrics.ts';
@@ -41,9 +49,16 @@ async function running(spec: Partial<LoopSpec<Labels>>, tracer: Tracer | undefin
     apiVersion: 'v1',
     kind: 'PersistentVolume',
     metadata: { name: 'a', uid: 'uid-of-a' },
-    spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], claimRef: { uid: 'uid-of-claim', name: 'c', namespace: 'ns' } },
+    spec: {
+      capacity: { storage: '1Gi' },
+      accessModes: ['ReadWriteOnce'],
+      claimRef: { uid: 'uid-of-claim', name: 'c', namespace: 'ns' },
+    },
   } as PersistentVolume);
-  const client = createApiClient({ transport: server.transport, clock, logger, host: 'api.test:443' }, { userAgent: 't', qps: -1, burst: 0 });
+  const client = createApiClient(
+    { transport: server.transport, clock, logger, host: 'api.test:443' },
+    { userAgent: 't', qps: -1, burst: 0 },
+  );
   const informers = createInformerFactory({ client, clock, random, logger, objects: 'frozen' });
   const queueMetrics = createWorkQueueMetrics(noMetrics);
   const ports = { client, clock, random, logger, metrics: noMetrics, informers, queueMetrics, tracer };
@@ -52,7 +67,10 @@ async function running(spec: Partial<LoopSpec<Labels>>, tracer: Tracer | undefin
     settings: { workerThreads: 1, retryIntervalStartMs: 1_000, retryIntervalMaxMs: 60_000 },
     watches: { volumes: { resource: persistentVolumes } },
     primary: { watch: 'volumes', keyOf },
-    handlers: { volumes: ({ current, previous }) => (current === undefined || previous !== undefined ? undefined : keyOf(current)) },
+    handlers: {
+      volumes: ({ current, previous }) =>
+        current === undefined || previous !== undefined ? undefined : keyOf(current),
+    },
     observe: ({ volumes }, key) => {
       const found = volumes.get(key);
       return found && { volume: found };
@@ -157,7 +175,10 @@ describe('a run', () => {
   ])('given the outcome %o, then it is recorded as %s, and the span is %s', async (outcome, recorded, result) => {
     const tracer = recordingTracer();
     await using _ = await running({ flow: concludes(outcome) }, tracer);
-    expect(tracer.runs[0]).toMatchObject({ result, attributes: { 'csi_sidecars.outcome': recorded, 'csi_sidecars.rows': ['L9'] } });
+    expect(tracer.runs[0]).toMatchObject({
+      result,
+      attributes: { 'csi_sidecars.outcome': recorded, 'csi_sidecars.rows': ['L9'] },
+    });
   });
 
   it('given a run that throws, then its span ends as failed, with the row that it was in', async () => {
@@ -193,10 +214,18 @@ describe('a run', () => {
       },
       tracer,
     );
-    loop.server.seed({ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'b', uid: 'uid-of-b' } } as PersistentVolume);
+    loop.server.seed({
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: 'b', uid: 'uid-of-b' },
+    } as PersistentVolume);
     await settle();
     await loop.clock.advance(2_000);
-    const facts = tracer.runs.map(({ attributes }) => [attributes['csi_sidecars.key'], attributes['csi_sidecars.attempt'], attributes['csi_sidecars.queued_ms']]);
+    const facts = tracer.runs.map(({ attributes }) => [
+      attributes['csi_sidecars.key'],
+      attributes['csi_sidecars.attempt'],
+      attributes['csi_sidecars.queued_ms'],
+    ]);
     expect(facts.slice(0, 3)).toEqual([
       ['a', 1, 0],
       ['b', 1, 300],
@@ -229,7 +258,10 @@ describe('a run', () => {
       tracer,
     );
     const { attributes } = tracer.runs[0]!;
-    expect([attributes['csi_sidecars.rows'], attributes['csi_sidecars.row']]).toEqual([Array.from({ length: 32 }, (_each, step) => `L${step}`), 'L99']);
+    expect([attributes['csi_sidecars.rows'], attributes['csi_sidecars.row']]).toEqual([
+      Array.from({ length: 32 }, (_each, step) => `L${step}`),
+      'L99',
+    ]);
   });
 
   it('given no tracer, or one that records nothing, then steps have the client itself and no span', async () => {

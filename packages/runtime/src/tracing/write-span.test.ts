@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The spans of writes: their names, their answers, their attempts. */
 import { expect, it } from 'vitest';
-import { FakeClock, recordingLogger, recordingTracer, type ScriptedStep, scriptedTransport } from '../../testing/index.ts';
+import {
+  FakeClock,
+  recordingLogger,
+  recordingTracer,
+  type ScriptedStep,
+  scriptedTransport,
+} from '../../testing/index.ts';
 import { createApiClient } from '../api/create-client.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../api/resource.ts';
 import { TransportError } from '../api/transport.ts';

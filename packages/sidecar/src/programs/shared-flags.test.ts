@@ -51,13 +51,13 @@ it('given --help, then each flag that programs share has its type, its text and 
   -retry-interval-start duration
     \tInitial retry interval of a failed attach; doubles with each failure, up to retry-interval-max. (default 1s)
   -tracing-endpoint string
-    \tURL to which traces are sent as OTLP over HTTP, for example http://collector:4318; without a path: /v1/traces. env: the URL of OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT. Empty: no traces.
+    \tURL of a collector for traces (OTLP over HTTP), for example http://collector:4318. env: that of OTEL_EXPORTER_OTLP_ENDPOINT. Empty: no traces.
   -tracing-headers-file string
-    \tFile with headers for the collector, name: value in each line. It is read for each batch.
+    \tFile with headers for the collector, a line name: value for each.
   -tracing-sampling-ratio float
-    \tPart of the traces that is sent, from 0 to 1. Runs that fail or take over 10 seconds are always sent. (default 0.1)
+    \tPart of the traces that is sent, from 0 to 1. Failed and slow runs always are. (default 0.1)
   -tracing-trace-id string
-    \tobject: one trace for each claim or snapshot, with its UID as the id. run: one for each run. (default "object")
+    \tobject: one trace for each claim or snapshot, with its UID. run: one for each run. (default "object")
   -v value
     \tnumber for the log level verbosity
   -version

@@ -147,25 +147,17 @@ export const tracingFlags: FlagsOf<TracingValues> = inGroup(process, {
   'tracing-endpoint': {
     ...stringFlag(
       '',
-      'URL to which traces are sent as OTLP over HTTP, for example http://collector:4318; without a path: /v1/traces. env: the URL of OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT. Empty: no traces.',
+      'URL of a collector for traces (OTLP over HTTP), for example http://collector:4318. env: that of OTEL_EXPORTER_OTLP_ENDPOINT. Empty: no traces.',
     ),
     brief: 'The URL of a collector for traces, as in http://collector:4318.',
   },
   'tracing-sampling-ratio': rare(
-    floatFlag(
-      0.1,
-      'Part of the traces that is sent, from 0 to 1. Runs that fail or take over 10 seconds are always sent.',
-    ),
+    floatFlag(0.1, 'Part of the traces that is sent, from 0 to 1. Failed and slow runs always are.'),
   ),
   'tracing-trace-id': rare(
-    stringFlag(
-      'object',
-      'object: one trace for each claim or snapshot, with its UID as the id. run: one for each run.',
-    ),
+    stringFlag('object', 'object: one trace for each claim or snapshot, with its UID. run: one for each run.'),
   ),
-  'tracing-headers-file': rare(
-    stringFlag('', 'File with headers for the collector, name: value in each line. It is read for each batch.'),
-  ),
+  'tracing-headers-file': rare(stringFlag('', 'File with headers for the collector, a line name: value for each.')),
 });
 
 export const pprofFlag: Flag<boolean> = rare(boolFlag(false, 'Serve profiles below /debug/pprof/ on --http-endpoint.'));

@@ -111,7 +111,12 @@ describe('batches', () => {
       links: [{ context: { traceId: 'b'.repeat(32), spanId: 'c'.repeat(16) } }],
     });
     expect(root!.parentSpanContext).toBe(undefined);
-    expect(child).toMatchObject({ kind: 2, status: { code: 2 }, links: [], parentSpanContext: { spanId: '1'.repeat(16) } });
+    expect(child).toMatchObject({
+      kind: 2,
+      status: { code: 2 },
+      links: [],
+      parentSpanContext: { spanId: '1'.repeat(16) },
+    });
     expect(child!.spanContext()).toEqual({ traceId: 'a'.repeat(32), spanId: '1111111111111111', traceFlags: 1 });
   });
 });

@@ -19,7 +19,8 @@ async function run(options: Partial<DrivenOptions>): Promise<DrivenProgram> {
         prepare: async ({ name }) => ({
           lockName: `lock-${name}`,
           assemble: () => ({
-            run: (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
+            run: (signal) =>
+              new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
           }),
         }),
       }),
@@ -50,7 +51,8 @@ function recorded(close: () => Promise<void> = async () => undefined) {
   return { opened, seen, loadTracing: async () => open };
 }
 
-const leaseOf = ({ host }: DrivenProgram): Lease | undefined => host.server.objects.get(leases, { namespace: 'ns', name: 'lock-a-example-com' });
+const leaseOf = ({ host }: DrivenProgram): Lease | undefined =>
+  host.server.objects.get(leases, { namespace: 'ns', name: 'lock-a-example-com' });
 
 it('given an endpoint, then tracing is opened with the settings of the flags, and knows the driver', async () => {
   const { opened, seen, loadTracing } = recorded();
@@ -61,7 +63,9 @@ it('given an endpoint, then tracing is opened with the settings of the flags, an
   ]);
   expect(opened[0]?.endpoint.href).toBe('http://collector.test:4318/v1/traces');
   expect(seen.toSorted()).toEqual(['driver a.example.com', 'tracer of csi-sample']);
-  expect(program.host.logged()).toContain('"Tracing" collector="collector.test:4318" samplingRatio=0.5 traceIds="object"');
+  expect(program.host.logged()).toContain(
+    '"Tracing" collector="collector.test:4318" samplingRatio=0.5 traceIds="object"',
+  );
 });
 
 it('[explain#139] given a stop, then what waits is flushed after the lease is released, and the program ends when that has ended', async () => {
@@ -87,17 +91,23 @@ it('[explain#139] given a stop, then what waits is flushed after the lease is re
 describe('command lines that are refused', () => {
   it.each([
     ['--tracing-endpoint=ftp://x', '"--tracing-endpoint must begin with http:// or https://"'],
-    ['--tracing-endpoint=http://u:p4ss@x', '"--tracing-endpoint must hold no user and no password: --tracing-headers-file is for credentials"'],
+    [
+      '--tracing-endpoint=http://u:p4ss@x',
+      '"--tracing-endpoint must hold no user and no password: --tracing-headers-file is for credentials"',
+    ],
     ['--tracing-sampling-ratio=2', '"--tracing-sampling-ratio must be from 0 to 1"'],
-  ])('[explain#141] given %s, then the program ends with 1 and names the flag, without the password', async (flag, text) => {
-    const { opened, loadTracing } = recorded();
-    await using program = await run({ args: [flag], loadTracing });
-    expect(await program.code).toBe(1);
-    const { logged, terminationLog } = program.host;
-    expect(logged()).toContain(text);
-    expect(logged() + terminationLog().join('')).not.toContain('p4ss');
-    expect(opened).toEqual([]);
-  });
+  ])(
+    '[explain#141] given %s, then the program ends with 1 and names the flag, without the password',
+    async (flag, text) => {
+      const { opened, loadTracing } = recorded();
+      await using program = await run({ args: [flag], loadTracing });
+      expect(await program.code).toBe(1);
+      const { logged, terminationLog } = program.host;
+      expect(logged()).toContain(text);
+      expect(logged() + terminationLog().join('')).not.toContain('p4ss');
+      expect(opened).toEqual([]);
+    },
+  );
 });
 
 it('[explain#132] given variables of OpenTelemetry and no endpoint, then nothing is loaded', async () => {

@@ -62,14 +62,23 @@ interface Body {
 }
 const bodyOf = ({ body }: Received): Body => JSON.parse(body) as Body;
 const resourceOf = (received: Received) =>
-  Object.fromEntries(bodyOf(received).resourceSpans[0]!.resource.attributes.map(({ key, value }) => [key, Object.values(value as object)[0]]));
+  Object.fromEntries(
+    bodyOf(received).resourceSpans[0]!.resource.attributes.map(({ key, value }) => [
+      key,
+      Object.values(value as object)[0],
+    ]),
+  );
 
 afterEach(() => void vi.unstubAllEnvs());
 
 describe('a batch', () => {
   it('given a run, then its spans arrive compressed, with the headers of the file, in one resource and one scope', async () => {
     const { received, port } = await collect();
-    const { tracing, run, count } = open(`http://127.0.0.1:${port}/v1/traces`, { headersFile: '/headers' }, { POD_NAMESPACE: 'ns', POD_NAME: 'pod-a' });
+    const { tracing, run, count } = open(
+      `http://127.0.0.1:${port}/v1/traces`,
+      { headersFile: '/headers' },
+      { POD_NAMESPACE: 'ns', POD_NAME: 'pod-a' },
+    );
     tracing.setDriver('test.csi.example.com');
     run();
     await tracing.close();
@@ -87,7 +96,9 @@ describe('a batch', () => {
       'k8s.namespace.name': 'ns',
       'csi.driver.name': 'test.csi.example.com',
     });
-    const [{ scope, spans }] = bodyOf(received[0]!).resourceSpans[0]!.scopeSpans as [{ scope: object; spans: Record<string, unknown>[] }];
+    const [{ scope, spans }] = bodyOf(received[0]!).resourceSpans[0]!.scopeSpans as [
+      { scope: object; spans: Record<string, unknown>[] },
+    ];
     expect(scope).toMatchObject({ name: 'csi-sidecars', version: 'v1' });
     expect(spans.map(({ name, kind, status }) => [name, kind, status])).toEqual([
       ['reconcile q', 1, { code: 0 }],
@@ -109,7 +120,11 @@ describe('a batch', () => {
     expect(received[0]).toMatchObject({ path: '/own' });
     expect(received[0]!.headers).toMatchObject({ 'x-tenant': 'one' });
     expect(received[0]!.headers).not.toHaveProperty('content-encoding');
-    expect(resourceOf(received[0]!)).toMatchObject({ 'service.name': 'storage', team: 'blue', 'k8s.pod.name': 'pod-1' });
+    expect(resourceOf(received[0]!)).toMatchObject({
+      'service.name': 'storage',
+      team: 'blue',
+      'k8s.pod.name': 'pod-1',
+    });
   });
 
   it('given a proxy in the environment, then spans for another host go through it, and those for loopback do not', async () => {
@@ -121,13 +136,18 @@ describe('a batch', () => {
       run();
       await tracing.close();
     }
-    expect([direct.received.length, proxy.received.map(({ path }) => path)]).toEqual([1, ['http://collector.invalid:4318/v1/traces']]);
+    expect([direct.received.length, proxy.received.map(({ path }) => path)]).toEqual([
+      1,
+      ['http://collector.invalid:4318/v1/traces'],
+    ]);
   });
 });
 
 describe('answers', () => {
   it('given a batch that is taken without some of its spans, then those count as failed', async () => {
-    const { port } = await collect((response) => response.end('{"partialSuccess":{"rejectedSpans":"1","errorMessage":"no"}}'));
+    const { port } = await collect((response) =>
+      response.end('{"partialSuccess":{"rejectedSpans":"1","errorMessage":"no"}}'),
+    );
     const { tracing, run, count, logger } = open(`http://127.0.0.1:${port}/v1/traces`);
     run();
     await tracing.close();
@@ -146,35 +166,44 @@ describe('answers', () => {
     expect([received.length, received[0]!.body === received[1]!.body, count('exported')]).toEqual([2, true, 2]);
   });
 
-  it.each([400, 401, 404, 500])('given %i, then the spans are lost, and the log has the status but not the text', async (status) => {
-    const { received, port } = await collect((response) => response.writeHead(status).end('s3cret'));
-    const { tracing, run, count, logger } = open(`http://127.0.0.1:${port}/v1/traces`);
-    run();
-    await tracing.close();
-    expect([received.length, count('failed')]).toEqual([1, 2]);
-    expect(logger.lines.map(({ facts }) => facts)).toMatchObject([{ reason: `HTTP status ${status}` }]);
-    expect(JSON.stringify(logger.lines)).not.toContain('s3cret');
-  });
+  it.each([400, 401, 404, 500])(
+    'given %i, then the spans are lost, and the log has the status but not the text',
+    async (status) => {
+      const { received, port } = await collect((response) => response.writeHead(status).end('s3cret'));
+      const { tracing, run, count, logger } = open(`http://127.0.0.1:${port}/v1/traces`);
+      run();
+      await tracing.close();
+      expect([received.length, count('failed')]).toEqual([1, 2]);
+      expect(logger.lines.map(({ facts }) => facts)).toMatchObject([{ reason: `HTTP status ${status}` }]);
+      expect(JSON.stringify(logger.lines)).not.toContain('s3cret');
+    },
+  );
 
   it('given a redirect, then it is not followed', async () => {
     const other = await collect();
-    const { port } = await collect((response) => response.writeHead(307, { location: `http://127.0.0.1:${other.port}/` }).end());
+    const { port } = await collect((response) =>
+      response.writeHead(307, { location: `http://127.0.0.1:${other.port}/` }).end(),
+    );
     const { tracing, run, count } = open(`http://127.0.0.1:${port}/v1/traces`, { headersFile: '/headers' });
     run();
     await tracing.close();
     expect([other.received.length, count('failed')]).toEqual([0, 2]);
   });
 
-  it.each(['', 'no JSON', 'null', '[]', '{"partialSuccess":{"rejectedSpans":-5}}', '{"partialSuccess":{"rejectedSpans":"many"}}'])(
-    'given 200 with the body %o, then the spans count as exported',
-    async (body) => {
-      const { port } = await collect((response) => response.end(body));
-      const { tracing, run, count } = open(`http://127.0.0.1:${port}/v1/traces`);
-      run();
-      await tracing.close();
-      expect(count('exported')).toBe(2);
-    },
-  );
+  it.each([
+    '',
+    'no JSON',
+    'null',
+    '[]',
+    '{"partialSuccess":{"rejectedSpans":-5}}',
+    '{"partialSuccess":{"rejectedSpans":"many"}}',
+  ])('given 200 with the body %o, then the spans count as exported', async (body) => {
+    const { port } = await collect((response) => response.end(body));
+    const { tracing, run, count } = open(`http://127.0.0.1:${port}/v1/traces`);
+    run();
+    await tracing.close();
+    expect(count('exported')).toBe(2);
+  });
 
   it('[explain#139] given a collector that takes the request and is silent, then closing takes two seconds', async () => {
     const { port, received } = await collect(() => undefined);

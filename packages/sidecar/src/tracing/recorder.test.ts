@@ -40,7 +40,9 @@ it('given a run with a call, then both are recorded with their times, attributes
     parentId: root!.spanId,
     attributes: { b: 'x', c: ['y'] },
   });
-  expect([root!.endMs - root!.startMs, child!.startMs - root!.startMs, child!.endMs - child!.startMs]).toEqual([13, 5, 7]);
+  expect([root!.endMs - root!.startMs, child!.startMs - root!.startMs, child!.endMs - child!.startMs]).toEqual([
+    13, 5, 7,
+  ]);
   expect(call.traceparent).toBe(`00-${recorded!.traceId}-${child!.spanId}-01`);
   expect(run.traceparent).toBe(`00-${recorded!.traceId}-${root!.spanId}-01`);
 });
@@ -77,7 +79,9 @@ describe('what is kept', () => {
     run.set({ x: 1 });
     run.end('failed');
     expect(run.child('after', {})).toBe(undefined);
-    expect(kept.map(({ spans }) => spans.map(({ name, result }) => [name, result]))).toEqual([[['reconcile q', 'ended']]]);
+    expect(kept.map(({ spans }) => spans.map(({ name, result }) => [name, result]))).toEqual([
+      [['reconcile q', 'ended']],
+    ]);
     expect(kept[0]?.spans[0]?.attributes).not.toHaveProperty('x');
   });
 });

@@ -8,7 +8,13 @@ import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { connectCsi, type Method } from '@csi-sidecars/csi';
 import { csiError, type Handlers, markedMessage, methodsOfService, serveCsi } from '@csi-sidecars/csi/testing';
-import { createApiClient, type KubeObject, persistentVolumeClaims, systemClock, systemRandom } from '@csi-sidecars/runtime';
+import {
+  createApiClient,
+  type KubeObject,
+  persistentVolumeClaims,
+  systemClock,
+  systemRandom,
+} from '@csi-sidecars/runtime';
 import { memoryFiles, recordingLogger, recordingMetrics, scriptedTransport } from '@csi-sidecars/runtime/testing';
 import * as fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
@@ -41,7 +47,15 @@ it('[explain#137] given marks in every field of every message, in failures, bodi
   const files = memoryFiles({ '/headers': `authorization: ${mark}\n${mark} no header` });
   const tracing = openTracing(
     { clock: systemClock(), random: systemRandom(), logger, metrics: recordingMetrics(), files, env: { OTHER: mark } },
-    { endpoint, samplingRatio: 1, traceIds: 'object', headersFile: '/headers', program: 'p', version: 'v', hostName: 'h' },
+    {
+      endpoint,
+      samplingRatio: 1,
+      traceIds: 'object',
+      headersFile: '/headers',
+      program: 'p',
+      version: 'v',
+      hostName: 'h',
+    },
   );
   const answers = new Map<Method, () => object>();
   const handlers = Object.fromEntries(methods.map(({ path }) => [path, () => answers.get(path)!()])) as Handlers;
@@ -57,7 +71,9 @@ it('[explain#137] given marks in every field of every message, in failures, bodi
           text: (field: string) => (field === 'volume_id' ? volumeId : `${mark} ${field}`),
           member: (count: number) => member % count,
         };
-        answers.set(path, () => (fails ? csiError('Internal', mark) : markedMessage(response(), { ...marks, text: () => mark })));
+        answers.set(path, () =>
+          fails ? csiError('Internal', mark) : markedMessage(response(), { ...marks, text: () => mark }),
+        );
         const run = tracer.start('reconcile q', {}, { uid: undefined, traceparent: `00-${mark}` })!;
         const span = { row: 'R1', traceparent: run.traceparent, child: run.child };
         await channel.call(path, markedMessage(request(), marks), { timeoutMs: 5_000, span }).catch(() => undefined);
@@ -88,6 +104,9 @@ async function write(span: Parent, fails: boolean): Promise<void> {
   const deps = { transport, clock: systemClock(), logger: recordingLogger(), host: 'api' };
   const client = createApiClient(deps, { userAgent: mark, qps: -1, burst: 0 });
   const marked = { [mark]: mark };
-  const object = { metadata: { namespace: 'ns', name: 'a', labels: marked, annotations: marked }, spec: marked } as KubeObject;
+  const object = {
+    metadata: { namespace: 'ns', name: 'a', labels: marked, annotations: marked },
+    spec: marked,
+  } as KubeObject;
   await client.create(persistentVolumeClaims, object as never, { span }).catch(() => undefined);
 }

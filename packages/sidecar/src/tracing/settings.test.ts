@@ -33,17 +33,26 @@ describe('the endpoint', () => {
 
   it.each([
     ['ftp://x', '--tracing-endpoint must begin with http:// or https://'],
-    ['http://u:p4ss@x', '--tracing-endpoint must hold no user and no password: --tracing-headers-file is for credentials'],
-    ['http://:p4ss@x', '--tracing-endpoint must hold no user and no password: --tracing-headers-file is for credentials'],
+    [
+      'http://u:p4ss@x',
+      '--tracing-endpoint must hold no user and no password: --tracing-headers-file is for credentials',
+    ],
+    [
+      'http://:p4ss@x',
+      '--tracing-endpoint must hold no user and no password: --tracing-headers-file is for credentials',
+    ],
     ['http://x/?token=p4ss', '--tracing-endpoint must end with its path, without ? and #'],
     ['http://x/#p4ss', '--tracing-endpoint must end with its path, without ? and #'],
     ['u:p4ss@x:4318', '--tracing-endpoint must be a URL such as http://collector:4318'],
     ['http:p4ss', '--tracing-endpoint must be a URL such as http://collector:4318'],
     ['http://u:p4ss@', '--tracing-endpoint must be a URL such as http://collector:4318'],
-  ])('[explain#141] given %s, then it is refused with the name of the flag and without the password', (given, reason) => {
-    expect(reasonOf(given)).toBe(reason);
-    expect(reason).not.toContain('p4ss');
-  });
+  ])(
+    '[explain#141] given %s, then it is refused with the name of the flag and without the password',
+    (given, reason) => {
+      expect(reasonOf(given)).toBe(reason);
+      expect(reason).not.toContain('p4ss');
+    },
+  );
 });
 
 describe('the endpoint from the environment', () => {
@@ -60,7 +69,10 @@ describe('the endpoint from the environment', () => {
 
   it.each([
     [{}, `--tracing-endpoint=env needs ${own} or ${base}`],
-    [{ [base]: 'http://u:p4ss@b' }, `--tracing-endpoint=env: ${base} must hold no user and no password: --tracing-headers-file is for credentials`],
+    [
+      { [base]: 'http://u:p4ss@b' },
+      `--tracing-endpoint=env: ${base} must hold no user and no password: --tracing-headers-file is for credentials`,
+    ],
     [{ [own]: 'grpc://b' }, `--tracing-endpoint=env: ${own} must begin with http:// or https://`],
   ])('given env and %o, then it is refused', (env, reason) => {
     expect(reasonOf('env', env)).toBe(reason);
@@ -72,7 +84,10 @@ describe('the endpoint from the environment', () => {
   });
 
   it('given OTEL_SDK_DISABLED, then it is off although there is an endpoint', () => {
-    expect([read('http://x', { OTEL_SDK_DISABLED: ' True ' }).kind, read('http://x', { OTEL_SDK_DISABLED: '1' }).kind]).toEqual(['off', 'on']);
+    expect([
+      read('http://x', { OTEL_SDK_DISABLED: ' True ' }).kind,
+      read('http://x', { OTEL_SDK_DISABLED: '1' }).kind,
+    ]).toEqual(['off', 'on']);
   });
 });
 
@@ -84,7 +99,10 @@ describe('the other flags', () => {
     expect(all(given)).toMatchObject({
       settings: { samplingRatio: 1, traceIds: 'run', headersFile: '/headers' },
     });
-    expect(all({ 'tracing-sampling-ratio': 0 })).toMatchObject({ kind: 'on', settings: { samplingRatio: 0, traceIds: 'object' } });
+    expect(all({ 'tracing-sampling-ratio': 0 })).toMatchObject({
+      kind: 'on',
+      settings: { samplingRatio: 0, traceIds: 'object' },
+    });
   });
 
   it.each([
