@@ -19,7 +19,7 @@ import { type Call, send } from './send.ts';
 import { throttleLog } from './throttle-log.ts';
 import type { Transport, TransportRequest } from './transport.ts';
 import { isKept, toListPage, withTypeMeta } from './type-meta.ts';
-import { ended, startWriteSpan, type TracedWrite } from '../tracing/write-span.ts';
+import { ended, type TracedWrite, writeSpans } from '../tracing/write-span.ts';
 import { warningLog } from './warning-header.ts';
 
 export interface ApiClientDeps {
@@ -66,6 +66,7 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
     logWait: throttleLog(clock, logger),
     metrics: deps.metrics,
   };
+  const startWriteSpan = writeSpans(deps.host);
   const { unary, stream } = attempts(deps, warningLog(logger));
   const object = unary({ maxBytes: maxObjectBytes });
   const wholeList = unary({ maxBytes: maxListBytes });
@@ -89,14 +90,14 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
     signal: call.signal,
     maySend: call.maySend,
   });
-  const write = (target: Target, path: string, content: Content): Promise<unknown> => {
+  const write = (target: TracedWrite, path: string, content: Content): Promise<unknown> => {
     const { value, type = 'application/json', call } = content;
     const { method } = target;
     const request =
       value === undefined
         ? { method, path, headers }
         : { method, path, headers: headersFor(type), body: Buffer.from(stringifyJson(value)) };
-    const span = call?.span && startWriteSpan(call.span, { ...target, host: deps.host });
+    const span = call?.span && startWriteSpan(call.span, target);
     if (span === undefined) return send(sendDeps, callOf(request, call), object);
     return ended(span, send(sendDeps, { ...callOf(request, call), span }, object));
   };
@@ -171,8 +172,6 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
     },
   };
 }
-
-type Target = Omit<TracedWrite, 'host'>;
 
 interface Content {
   readonly value: unknown;

@@ -75,7 +75,7 @@ it('[explain#137] given marks in every field of every message, in failures, bodi
           fails ? csiError('Internal', mark) : markedMessage(response(), { ...marks, text: () => mark }),
         );
         const run = tracer.start('reconcile q', {}, { uid: undefined, traceparent: `00-${mark}` })!;
-        const span = { row: 'R1', traceparent: run.traceparent, child: run.child };
+        const span = { row: 'R1', traceparent: run.traceparent, child: run.child.bind(run) };
         await channel.call(path, markedMessage(request(), marks), { timeoutMs: 5_000, span }).catch(() => undefined);
         await write(span, fails);
         run.end('failed');
