@@ -80,13 +80,11 @@ export function isSampled(traceId: string, ratio: number): boolean {
   return value >= 1 - ratio;
 }
 
-const contextLength = 55;
 const context = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/;
 
-/** What is no trace context of version 00 is ignored. */
+/** What is no trace context of version 00 is ignored, however long it is: the pattern fails at the first character that differs. */
 function linksOf(text: string | undefined): readonly TraceLink[] {
-  if (typeof text !== 'string' || text.length > contextLength) return [];
-  const [, traceId, spanId] = context.exec(text) ?? [];
+  const [, traceId, spanId] = context.exec(text ?? '') ?? [];
   if (traceId === undefined || spanId === undefined || isZero(traceId) || isZero(spanId)) return [];
   return [{ traceId, spanId }];
 }
