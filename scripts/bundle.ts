@@ -78,8 +78,8 @@ function planOf(kind: ProgramManifest['kind']): { readonly parts: readonly Part[
 const tracingEntry = join(root, 'packages/sidecar/src/tracing/otlp.ts');
 const tracingApart: Plugin = {
   name: 'tracing apart',
-  setup: ({ onResolve }) => {
-    onResolve({ filter: /\/otlp\.ts$/ }, ({ kind }) =>
+  setup: (building) => {
+    building.onResolve({ filter: /\/otlp\.ts$/ }, ({ kind }) =>
       kind === 'dynamic-import' ? { path: `./${manifest.name}-tracing.js`, external: true } : undefined,
     );
   },

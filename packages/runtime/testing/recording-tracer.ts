@@ -15,11 +15,17 @@ export interface RecordingTracer extends Tracer {
   readonly runs: readonly RecordedTrace[];
 }
 
+interface Opened {
+  readonly name: string;
+  readonly given: Attributes;
+  readonly subject: TraceSubject | undefined;
+}
+
 /** Spans in memory. The context of the n-th of them is `context-n`. */
 export function recordingTracer(): RecordingTracer {
   const runs: RecordedTrace[] = [];
   let count = 0;
-  const open = (name: string, given: Attributes, to: RecordedTrace[], subject?: TraceSubject): Span => {
+  const open = (to: RecordedTrace[], { name, given, subject }: Opened): Span => {
     count += 1;
     const traceparent = `context-${count}`;
     const attributes: Record<string, AttributeValue> = {};
@@ -33,11 +39,12 @@ export function recordingTracer(): RecordingTracer {
     return {
       traceparent,
       set,
-      child: (childName, childAttributes) => open(childName, childAttributes, children),
+      child: (childName, childAttributes) =>
+        open(children, { name: childName, given: childAttributes, subject: undefined }),
       end: (result) => {
         recorded.result = result;
       },
     };
   };
-  return { runs, start: (name, attributes, subject) => open(name, attributes, runs, subject) };
+  return { runs, start: (name, given, subject) => open(runs, { name, given, subject }) };
 }

@@ -145,7 +145,16 @@ function partsOf(
   const client = withLimit({ qps: values['kube-api-qps'] as number, burst: values['kube-api-burst'] as number });
   return {
     parts: {
-      ...{ planned, started, host, log, metrics, client, withLimit, leaseClient, states, tracing },
+      planned,
+      started,
+      host,
+      log,
+      metrics,
+      client,
+      withLimit,
+      leaseClient,
+      states,
+      tracing,
       history: { hasLed: false },
     },
     supervised: { name, failures: 0 },

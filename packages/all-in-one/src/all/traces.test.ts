@@ -74,7 +74,7 @@ async function collector() {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   const spans = (): readonly ReceivedSpan[] =>
     bodies
       .flatMap((body) => (JSON.parse(body) as Encoded).resourceSpans)

@@ -34,7 +34,7 @@ async function setUp(handlers: Handlers = {}) {
   });
   const tracer = recordingTracer();
   const root = tracer.start('run', {})!;
-  const span: CallParent = { row: 'E12', traceparent: root.traceparent, child: root.child };
+  const span: CallParent = { row: 'E12', traceparent: root.traceparent, child: (...args) => root.child(...args) };
   return { channel, contexts, span, spans: () => tracer.runs[0]!.children };
 }
 

@@ -54,7 +54,7 @@ async function running(spec: Partial<LoopSpec<Labels>>, tracer: Tracer | undefin
       accessModes: ['ReadWriteOnce'],
       claimRef: { uid: 'uid-of-claim', name: 'c', namespace: 'ns' },
     },
-  } as PersistentVolume);
+  });
   const client = createApiClient(
     { transport: server.transport, clock, logger, host: 'api.test:443' },
     { userAgent: 't', qps: -1, burst: 0 },
@@ -218,7 +218,7 @@ describe('a run', () => {
       apiVersion: 'v1',
       kind: 'PersistentVolume',
       metadata: { name: 'b', uid: 'uid-of-b' },
-    } as PersistentVolume);
+    });
     await settle();
     await loop.clock.advance(2_000);
     const facts = tracer.runs.map(({ attributes }) => [

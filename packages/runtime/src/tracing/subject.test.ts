@@ -51,7 +51,7 @@ describe('the trace of an object', () => {
     ['the content of a group', groupContent, undefined, 'g'],
     ['an object without a UID', { metadata: { name: 'x', uid: '' } }, undefined, undefined],
     ['no object', undefined, undefined, undefined],
-  ])('given %s, then it is that of the right UID', (_, object, of, uid) => {
+  ])('given %s, then it is that of the right UID', (...[, object, of, uid]) => {
     expect(subjectOf(object, of).uid).toBe(uid);
   });
 
@@ -83,7 +83,10 @@ describe('the names of an object', () => {
   });
 
   it('given a snapshot, or no object, then names that do not apply are not there', () => {
-    expect(namesOf(snapshot, undefined)).toEqual({ 'csi_sidecars.object.uid': 's', 'k8s.namespace.name': 'team' });
+    expect(namesOf(snapshot as KubeObject, undefined)).toEqual({
+      'csi_sidecars.object.uid': 's',
+      'k8s.namespace.name': 'team',
+    });
     expect(namesOf(undefined, undefined)).toEqual({});
   });
 });

@@ -33,10 +33,10 @@ interface Reference {
 }
 
 /** `volume`: the volume of an object that names no claim itself, such as a VolumeAttachment. */
-export function subjectOf(object: KubeObject | undefined, volume: KubeObject | undefined): TraceSubject {
-  const { spec, metadata }: Partial<Traced> = (object as Traced | undefined) ?? {};
+export function subjectOf(object: Traced | undefined, volume: Traced | undefined): TraceSubject {
+  const { spec, metadata }: Traced = object ?? {};
   const owner = spec?.claimRef ?? spec?.volumeSnapshotRef ?? spec?.volumeGroupSnapshotRef;
-  const claim = (volume as Traced | undefined)?.spec?.claimRef;
+  const claim = volume?.spec?.claimRef;
   return {
     uid: present(owner?.uid) ?? present(claim?.uid) ?? present(metadata?.uid),
     traceparent: metadata?.annotations?.[traceparentAnnotation],
@@ -44,10 +44,10 @@ export function subjectOf(object: KubeObject | undefined, volume: KubeObject | u
 }
 
 /** The names under which people look for the object. */
-export function namesOf(object: KubeObject | undefined, volume: KubeObject | undefined): Attributes {
+export function namesOf(object: Traced | undefined, volume: Traced | undefined): Attributes {
   if (object === undefined) return {};
-  const { spec, metadata, kind } = object as Traced;
-  const claim = spec?.claimRef ?? (volume as Traced | undefined)?.spec?.claimRef;
+  const { spec, metadata, kind } = object;
+  const claim = spec?.claimRef ?? volume?.spec?.claimRef;
   const isClaim = kind === 'PersistentVolumeClaim';
   const ownVolume = kind === 'PersistentVolume' ? metadata?.name : undefined;
   return {

@@ -30,7 +30,7 @@ const claim = { metadata: { name: 'secret-name', namespace: 'ns', resourceVersio
 
 it('given each verb, then its span has the template of its path in place of names, and the address without the port', async () => {
   const { client, spans } = setUp({ body: volume, status: 201 });
-  await client.create(persistentVolumeClaims, claim as never);
+  await client.create(persistentVolumeClaims, claim);
   await client.update(persistentVolumes, volume, { subresource: 'status' });
   await client.delete(persistentVolumeClaims, { namespace: 'ns', name: 'secret-name' });
   await client.get(persistentVolumes, { name: 'a' });

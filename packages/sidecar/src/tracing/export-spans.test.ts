@@ -74,12 +74,21 @@ function setUp(answer: () => Answer = () => ok) {
   };
   const count = (result: string) => metrics.value('csi_sidecars_tracing_spans_total', { result }) ?? 0;
   return {
-    ...{ clock, logger, batches, exported, pass, open },
+    clock,
+    logger,
+    batches,
+    exported,
+    pass,
+    open,
     reject: (spans: number) => {
       rejected = spans;
     },
     cuts: () => cuts,
-    counts: () => ({ exported: count('exported'), dropped: count('dropped'), failed: count('failed') }),
+    counts: () => ({
+      exported: count('exported'),
+      dropped: count('dropped'),
+      failed: count('failed'),
+    }),
   };
 }
 
@@ -207,9 +216,7 @@ describe('the end', () => {
     const { exported, pass } = setUp(() => 'never');
     for (let runs = 0; runs < 20; runs += 1) exported.keep(aRun(30));
     let isOver = false;
-    void exported.close().then(() => {
-      isOver = true;
-    });
+    void exported.close().finally(() => (isOver = true));
     await pass(1_999);
     expect(isOver).toBe(false);
     await pass(1);

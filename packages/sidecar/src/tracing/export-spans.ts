@@ -3,7 +3,8 @@
  * From recorded runs to the exporter of OpenTelemetry's SDK, within limits: spans that wait are counted, the newest are dropped, an exporter
  * that does not return is cut off, and a collector that is away costs one log line in ten minutes.
  */
-import { type Attributes as SdkAttributes, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
+import { SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
+import { ExportResultCode, type ExportResult } from '@opentelemetry/core';
 import type { Resource } from '@opentelemetry/resources';
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Clock, Logger, Metrics } from '@csi-sidecars/runtime';
@@ -33,8 +34,6 @@ export interface SpanExport {
   readonly close: () => Promise<void>;
 }
 
-type ExportResult = Parameters<Parameters<SpanExporter['export']>[1]>[0];
-
 /** Those of a batch that is being sent included. */
 const maxWaiting = 2_048;
 const batchSize = 512;
@@ -60,11 +59,11 @@ export function createSpanExport(deps: ExportDeps, options: ExportOptions): Span
 
   const settle = (spans: number, { code, error }: ExportResult): void => {
     waiting -= spans;
-    const failed = code === 0 ? Math.min(deps.takeRejected(), spans) : spans;
+    const failed = code === ExportResultCode.SUCCESS ? Math.min(deps.takeRejected(), spans) : spans;
     count('exported', spans - failed);
     count('failed', failed);
     lost += failed;
-    if (failed > 0) report(code === 0 ? 'refused by the collector' : reasonOf(error));
+    if (failed > 0) report(code === ExportResultCode.SUCCESS ? 'refused by the collector' : reasonOf(error));
   };
 
   const report = (reason: string): void => {
@@ -87,7 +86,7 @@ export function createSpanExport(deps: ExportDeps, options: ExportOptions): Span
       };
       const limit = clock.timer(exportLimitMs, () => {
         deps.cutOff();
-        end({ code: 1, error: new Error('no answer in time') });
+        end({ code: ExportResultCode.FAILED, error: new Error('no answer in time') });
       });
       exporter.export(spans, end);
     },
@@ -152,7 +151,7 @@ function readable(
     endTime: hrTime(endMs),
     duration: hrTime(endMs - startMs),
     status: { code: result === 'failed' ? SpanStatusCode.ERROR : SpanStatusCode.UNSET },
-    attributes: attributes as SdkAttributes,
+    attributes: attributes,
     links:
       parentId === undefined
         ? links.map((link) => ({ context: { ...link, traceFlags: TraceFlags.NONE, isRemote: true } }))

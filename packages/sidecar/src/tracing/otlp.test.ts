@@ -31,7 +31,7 @@ async function collect(answer: Answer = (response) => response.end('{}')) {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   return { received, port: (server.address() as AddressInfo).port };
 }
 

@@ -96,7 +96,7 @@ function countedRejections(): { readonly serializer: TraceSerializer; readonly t
     deserializeResponse: (bytes) => {
       const response = JsonTraceSerializer.deserializeResponse(bytes);
       // As JSON a 64-bit number is a string.
-      const count = Number(response.partialSuccess?.rejectedSpans ?? 0);
+      const count = Number.parseInt(`${response.partialSuccess?.rejectedSpans ?? 0}`, 10);
       rejected = Number.isSafeInteger(count) && count > 0 ? count : 0;
       return {};
     },

@@ -34,7 +34,7 @@ async function collector() {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   return { bodies, endpoint: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`) };
 }
 
