@@ -53,11 +53,11 @@ it('given --help, then each flag that programs share has its type, its text and 
   -tracing-endpoint string
     \tURL of a collector for traces (OTLP over HTTP), for example http://collector:4318. env: that of OTEL_EXPORTER_OTLP_ENDPOINT. Empty: no traces.
   -tracing-headers-file string
-    \tFile with headers for the collector, a line name: value for each.
+    \tFile with headers for the collector: lines name: value.
   -tracing-sampling-ratio float
-    \tPart of the traces that is sent, from 0 to 1. Failed and slow runs always are. (default 0.1)
+    \tPart of the traces that is sent, 0 to 1. Failed and slow runs always are. (default 0.1)
   -tracing-trace-id string
-    \tobject: one trace for each claim or snapshot, with its UID. run: one for each run. (default "object")
+    \tobject: a trace of each claim, with its UID. run: of each run. (default "object")
   -v value
     \tnumber for the log level verbosity
   -version

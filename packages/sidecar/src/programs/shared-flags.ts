@@ -152,12 +152,10 @@ export const tracingFlags: FlagsOf<TracingValues> = inGroup(process, {
     brief: 'The URL of a collector for traces, as in http://collector:4318.',
   },
   'tracing-sampling-ratio': rare(
-    floatFlag(0.1, 'Part of the traces that is sent, from 0 to 1. Failed and slow runs always are.'),
+    floatFlag(0.1, 'Part of the traces that is sent, 0 to 1. Failed and slow runs always are.'),
   ),
-  'tracing-trace-id': rare(
-    stringFlag('object', 'object: one trace for each claim or snapshot, with its UID. run: one for each run.'),
-  ),
-  'tracing-headers-file': rare(stringFlag('', 'File with headers for the collector, a line name: value for each.')),
+  'tracing-trace-id': rare(stringFlag('object', 'object: a trace of each claim, with its UID. run: of each run.')),
+  'tracing-headers-file': rare(stringFlag('', 'File with headers for the collector: lines name: value.')),
 });
 
 export const pprofFlag: Flag<boolean> = rare(boolFlag(false, 'Serve profiles below /debug/pprof/ on --http-endpoint.'));
