@@ -5,6 +5,8 @@
  *
  * - `<name>`: asks for Node.js 24 before anything else runs, in syntax that Node.js 18 still parses, and runs the bundle.
  * - `<name>.js`: the self-contained bundle. The program that combines the others has a second one for nodes, `<name>-node.js`.
+ * - `<name>-tracing.js`: what `--tracing-endpoint` loads, for programs with controllers. It is a file of its own, because V8 parses the whole of
+ *   a bundle and most processes do not trace. Measured in docs/adr/0016.
  * - `<name>.<architecture>.cache`: what V8 makes of the bundle's text, so that it does not parse the whole of it at each start. V8 refuses
  *   it in another Node.js, and compiles the bundle then, as it does where there is no cache for its processor. Measured in docs/adr/0014.
  *
@@ -15,7 +17,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
-import { build, type Metafile } from 'esbuild';
+import { build, type Metafile, type Plugin } from 'esbuild';
 import { clientNodeWithoutTransport } from './client-node.ts';
 import { manifests } from './manifests.ts';
 
@@ -72,15 +74,26 @@ function planOf(kind: ProgramManifest['kind']): { readonly parts: readonly Part[
   };
 }
 
+/** The import that begins tracing leads to the file beside the bundle. */
+const tracingEntry = join(root, 'packages/sidecar/src/tracing/otlp.ts');
+const tracingApart: Plugin = {
+  name: 'tracing apart',
+  setup: (building) => {
+    building.onResolve({ filter: /\/otlp\.ts$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: `./${manifest.name}-tracing.js`, external: true } : undefined,
+    );
+  },
+};
+
 interface Bundle {
   readonly text: string;
   readonly map: object;
   readonly metafile: Metafile;
 }
 
-async function bundle(entry: string): Promise<Bundle> {
+async function bundle(entryPoint: string): Promise<Bundle> {
   const result = await build({
-    entryPoints: [join(process.cwd(), 'src', entry)],
+    entryPoints: [entryPoint],
     outfile,
     write: false,
     bundle: true,
@@ -101,7 +114,7 @@ async function bundle(entry: string): Promise<Bundle> {
       // Some libraries locate themselves by it; CommonJS has none.
       'import.meta.url': 'importMetaUrl',
     },
-    plugins: [clientNodeWithoutTransport],
+    plugins: [clientNodeWithoutTransport, tracingApart],
     // A name that a stand-in of it does not have.
     logOverride: { 'import-is-undefined': 'error' },
   });
@@ -128,10 +141,18 @@ function writeCache(path: string, flags: string): void {
 }
 
 mkdirSync(outDir, { recursive: true });
-const bundles = await Promise.all(parts.map(({ entry }) => bundle(entry)));
+const bundles = await Promise.all(parts.map(({ entry }) => bundle(join(process.cwd(), 'src', entry))));
 for (const [index, { path, flags }] of parts.entries()) {
   write(path, bundles[index]!);
   writeCache(path, flags);
+}
+if (bundles.some(({ text }) => text.includes(`${name}-tracing.js`))) {
+  const tracing = await bundle(tracingEntry);
+  writeFileSync(
+    `${outfile}-tracing.js`,
+    `const importMetaUrl=require("node:url").pathToFileURL(__filename).href;\n${tracing.text}\n`,
+  );
+  bundles.push(tracing);
 }
 writeFileSync(outfile, `#!/usr/bin/env node\n"use strict";${earlyHandlers}${nodeCheck}\n${loader}\n${choice}\n`);
 chmodSync(outfile, 0o755);

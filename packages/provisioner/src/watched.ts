@@ -25,6 +25,7 @@ import {
   definedOnly,
   identityOf,
   type InformerOptions,
+  isTraceparent,
   type Node,
   nodes,
   type PersistentVolume,
@@ -277,6 +278,7 @@ function trimAnnotations(volume: PersistentVolume): Readonly<Record<string, stri
     const value = found[name];
     if (value !== undefined) kept[name] = value;
   }
+  for (const [name, value] of Object.entries(found)) if (isTraceparent(name, value)) kept[name] = value;
   return kept;
 }
 

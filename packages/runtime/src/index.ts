@@ -5,6 +5,9 @@ export { runController } from './program/run-controller.ts';
 export type { ProgramParts, RunControllerOptions, RunPorts } from './program/options.ts';
 export type { ApiParts } from './program/connect-api.ts';
 export type { LeaseOptions } from './program/under-lease.ts';
+// Traces.
+export { isTraceparent } from './tracing/subject.ts';
+export type { Attributes, AttributeValue, CallParent, Span, Tracer, TraceSubject } from './tracing/tracer.ts';
 // Loops.
 export { isResync } from './loop/change.ts';
 export { createController } from './loop/create-controller.ts';
@@ -22,6 +25,7 @@ export type {
   LoopSpec,
   LoopTypes,
   Run,
+  TracedObjects,
   WakeSource,
   When,
 } from './loop/loop.ts';

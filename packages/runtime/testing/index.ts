@@ -20,6 +20,8 @@ export type { LogLine, RecordingLogger } from './recording-logger.ts';
 export { recordedStderr } from './recorded-stderr.ts';
 export { recordingMetrics } from './recording-metrics.ts';
 export type { RecordingMetrics } from './recording-metrics.ts';
+export { recordingTracer } from './recording-tracer.ts';
+export type { RecordedTrace, RecordingTracer } from './recording-tracer.ts';
 export { collectionErrors, listPage, ScriptedBody, ScriptedCollection, syncedStream } from './scripted-collection.ts';
 export type { CollectionAnswer, CollectionRequest } from './scripted-collection.ts';
 export { aVolume, scriptedInformer, recordCallsTo, syncedInformer } from './scripted-informer.ts';

@@ -39,6 +39,7 @@ export {
   retryFlags,
   rightsFlags,
   standardFlags,
+  tracingFlags,
   versionFlag,
 } from './programs/shared-flags.ts';
 export type {
@@ -49,6 +50,7 @@ export type {
   RetryValues,
   RightsValues,
   StandardValues,
+  TracingValues,
 } from './programs/shared-flags.ts';
 // Logs. The metrics registry and the JSON format are imported lazily, from their own files.
 export { invalidLogging } from './programs/shared-flags.ts';
@@ -80,6 +82,9 @@ export type {
   PreparedController,
   ProgramDeps,
 } from './process/run-controller-program.ts';
+export { openTracing } from './tracing/open.ts';
+export { loadTracing } from './tracing/tracing.ts';
+export type { Tracing } from './tracing/tracing.ts';
 export { runProgram } from './process/run-program.ts';
 export type { ProgramOptions } from './process/run-program.ts';
 export { serveProgram } from './process/serve-program.ts';

@@ -44,6 +44,8 @@ export interface FakeHostOptions {
   readonly reviews?: Subject['reviews'];
   /** A layer in front of the API server, for faults. Default: none. */
   readonly intercept?: (transport: Transport) => Transport;
+  /** Default: the exporter of OpenTelemetry's SDK. */
+  readonly loadTracing?: NonNullable<ProgramHost['loadTracing']>;
 }
 
 export function fakeHost(options: FakeHostOptions = {}): FakeHost {
@@ -105,6 +107,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
         },
       };
     },
+    ...(options.loadTracing === undefined ? {} : { loadTracing: options.loadTracing }),
     usageText,
     openMetrics: async () => createMetricsRegistry(),
     lifecycle: {

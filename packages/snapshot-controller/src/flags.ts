@@ -13,6 +13,7 @@ import {
   releaseOnExitGate,
   retryFlags,
   rightsFlags,
+  tracingFlags,
   versionFlag,
 } from '@csi-sidecars/sidecar';
 import type {
@@ -25,10 +26,11 @@ import type {
   ProgramFlags,
   RetryValues,
   RightsValues,
+  TracingValues,
 } from '@csi-sidecars/sidecar';
 
 export interface SnapshotControllerValues
-  extends LoggingValues, LeaderElectionValues, KubeApiValues, RightsValues, EndpointValues, RetryValues {
+  extends LoggingValues, LeaderElectionValues, KubeApiValues, RightsValues, EndpointValues, TracingValues, RetryValues {
   readonly automaxprocs: boolean;
   readonly version: boolean;
   /** Milliseconds. */
@@ -58,6 +60,7 @@ export const snapshotControllerProgram: ProgramFlags<SnapshotControllerValues, S
     ...kubeApiFlags,
     ...rightsFlags,
     ...endpointFlags,
+    ...tracingFlags,
     ...retryFlags('snapshot'),
     automaxprocs: automaxprocsFlag,
     version: versionFlag,

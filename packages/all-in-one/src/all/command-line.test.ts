@@ -248,6 +248,7 @@ describe('names', () => {
         ...Object.keys(programs.attacher.flags).filter((flag) => flag.startsWith('leader-election')),
         'check-rights',
         'feature-gates',
+        ...Object.keys(programs.attacher.flags).filter((flag) => flag.startsWith('tracing-')),
         'http-endpoint',
         'kubeconfig',
         'version',

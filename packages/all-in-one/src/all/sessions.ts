@@ -34,7 +34,7 @@ export function supervision({ host, started, plan, states, endProcess }: Running
 
 /** From one connection to the driver to the next, until the signal aborts. */
 export async function runSessions(running: Running): Promise<void> {
-  const { plan, started, host, signal, metrics, api, states, endProcess } = running;
+  const { plan, started, host, signal, metrics, api, states, tracing, endProcess } = running;
   if (api === undefined) return;
   const leaseClient = leaseClientOf(started, plan, api);
   using checks = new DisposableStack();
@@ -82,6 +82,7 @@ export async function runSessions(running: Running): Promise<void> {
       session.close();
       break;
     }
+    tracing?.setDriver(session.name);
     const free = controllers.filter((controller) => !followers.has(controller));
     const opened = { session, shared: sharedPartsOf(running, { api, session, free, controllers }), users: 0 };
     latest = opened;
@@ -147,7 +148,7 @@ interface SidecarController {
 }
 
 function partsOf(
-  { started, host, metrics, states, signal }: Running,
+  { started, host, metrics, states, signal, tracing }: Running,
   { api, leaseClient }: { readonly api: ApiConnection; readonly leaseClient: ApiClient },
   planned: PlannedSidecar,
 ): SidecarController {
@@ -170,6 +171,7 @@ function partsOf(
       leaseClient: rights.over(leaseClient),
       states,
       rights,
+      tracing,
       history: { hasLed: false },
     },
     supervised: { name, failures: 0 },

@@ -16,7 +16,14 @@ import {
   watchesOf,
   withCaches,
 } from '@csi-sidecars/runtime/internal';
-import { ExitError, leaseOf, orRefusedElection, type ProgramHost, type Rights } from '@csi-sidecars/sidecar';
+import {
+  ExitError,
+  leaseOf,
+  orRefusedElection,
+  type ProgramHost,
+  type Rights,
+  type Tracing,
+} from '@csi-sidecars/sidecar';
 import type { Barrier } from './barrier.ts';
 import type { DriverSession } from './driver-session.ts';
 import { createFence } from './fence.ts';
@@ -40,6 +47,7 @@ export interface SidecarParts {
   readonly leaseClient: ApiClient;
   readonly states: States;
   readonly rights: Rights;
+  readonly tracing: Tracing | undefined;
   /** Set by the first run that led: a record of this process may then be another one's. */
   readonly history: { hasLed: boolean };
 }
@@ -128,6 +136,7 @@ async function work(
     client: fences[0]!.client,
     logger: rights.marked(log),
     metrics,
+    tracer: parts.tracing?.tracerOf(name),
     env,
     createInformers: () => hub.factoryFor(name),
   };

@@ -17,6 +17,7 @@ import type { Conclusion, Reconcile } from '../controller/reconcile.ts';
 import type { InformerOptions } from '../informer/create-informer.ts';
 import type { Informer, Lister } from '../informer/informer.ts';
 import type { Facts, Logger } from '../log/logger.ts';
+import type { CallParent } from '../tracing/tracer.ts';
 import type { LanePlace } from '../workqueue/fair-lanes.ts';
 import type { RateLimiter } from '../workqueue/workqueue.ts';
 import type { Flow } from './flow.ts';
@@ -101,6 +102,8 @@ export interface Run<L extends Pick<LoopTypes, 'key' | 'watched'>, Context> exte
   readonly caches: Caches<L & LoopTypes>;
   /** Aborts when the process must stop at once; an orderly stop lets a run finish. */
   readonly signal: AbortSignal;
+  /** For calls to other processes, which are spans below it; undefined if the run is not traced. Writes of `client` have it already. */
+  readonly span?: CallParent | undefined;
 }
 
 interface AnyRun<L extends LoopTypes> {
@@ -143,6 +146,12 @@ export interface Primary<L extends LoopTypes, N extends keyof L['watched'] = key
 
 type AnyPrimary<L extends LoopTypes> = { [N in keyof L['watched']]: Primary<L, N> }[keyof L['watched']];
 
+export interface TracedObjects {
+  readonly object: KubeObject | undefined;
+  /** The volume of the object, if the object names no claim itself. */
+  readonly volume?: KubeObject | undefined;
+}
+
 export interface LoopSpec<L extends LoopTypes> {
   /** Name of the queue in metrics, and of the loop in log lines. */
   readonly name: string;
@@ -184,6 +193,8 @@ export interface LoopSpec<L extends LoopTypes> {
   readonly workers?: number;
   /** Default: doubles from `settings.retryIntervalStartMs` to `settings.retryIntervalMaxMs`, a key at a time. */
   readonly limiter?: (ports: Pick<ControllerPorts, 'clock' | 'random'>) => RateLimiter<L['key']>;
+  /** The objects that name the trace of a run. Default: the object of `primary` whose key in the cache is the key of the run. */
+  readonly traced?: (caches: Caches<L>, key: L['key']) => TracedObjects;
   /** Keys that get one more run after an orderly stop, whatever their backoff says. Default: none. */
   readonly lastRuns?: () => readonly L['key'][];
 }

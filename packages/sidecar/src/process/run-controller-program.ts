@@ -15,9 +15,11 @@ import {
   runAssembly,
 } from '@csi-sidecars/runtime/internal';
 import type { ProgramFlags } from '../programs/manifest.ts';
-import type { EndpointValues, KubeApiValues, RightsValues } from '../programs/shared-flags.ts';
+import type { EndpointValues, KubeApiValues, RightsValues, TracingValues } from '../programs/shared-flags.ts';
 import { openRights, type Rights } from '../rights/rights.ts';
 import type { NeededRights } from '../rights/wanted.ts';
+import { openTracing } from '../tracing/open.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { type ElectionValues, leaseOf, orRefusedElection } from './election.ts';
 import { ExitError, exitCodes, orExit } from './exit.ts';
 import { runProgram } from './run-program.ts';
@@ -26,7 +28,13 @@ import type { StartOptions, StartValues, Started } from './start.ts';
 import type { ApiConnection, ProgramHost } from './host.ts';
 
 export interface ControllerValues
-  extends Omit<StartValues, 'http-endpoint'>, ElectionValues, KubeApiValues, RightsValues, EndpointValues {
+  extends
+    Omit<StartValues, 'http-endpoint'>,
+    ElectionValues,
+    KubeApiValues,
+    RightsValues,
+    EndpointValues,
+    TracingValues {
   readonly master?: string;
   readonly 'enable-pprof'?: boolean;
 }
@@ -47,6 +55,8 @@ export interface ControllerContext<V, G extends string> {
   readonly clock: Clock;
   readonly random: Random;
   readonly host: ProgramHost;
+  /** Undefined: nothing is traced. */
+  readonly tracing?: Tracing | undefined;
   /** Aborts with an OrderlyStop when the program is asked to end. */
   readonly signal: AbortSignal;
   /** Ends the run with this code, whatever is still running. */
@@ -102,7 +112,7 @@ interface Run<V extends ControllerValues, G extends string, Opened> extends Prog
 async function runStarted<V extends ControllerValues, G extends string, Opened>(
   run: Run<V, G | ControllerGate, Opened>,
 ): Promise<number> {
-  const { host, lifecycle, body, started, cutShort } = run;
+  const { host, lifecycle, program, body, started, cutShort } = run;
   const { values, log } = started;
   const { clock, random } = host;
   const { signal } = lifecycle;
@@ -111,6 +121,8 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   const address = values['metrics-address'] || values['http-endpoint'];
   const scraped = address === '' ? undefined : await host.openMetrics();
   const metrics: Metrics = scraped ?? noMetrics;
+  const reported = body.servedMetrics === 'own' ? noMetrics : metrics;
+  const tracing = await openTracing(host, { program: program.name, values, log, metrics: reported });
   const isElecting = values['leader-election'];
   const releases = started.gates.ReleaseLeaderElectionOnExit;
   using rights = rightsOf(run, metrics);
@@ -120,7 +132,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
     open: async ({ client, clientWith }, stack) => {
       const withLimit = (limit: RateLimit): ApiClient =>
         clientWith({ ...limit, logger: log, counted: body.requestMetrics === true });
-      const context = { started, client, withLimit, log, metrics, clock, random, host, signal, cutShort };
+      const context = { started, client, withLimit, log, metrics, clock, random, host, tracing, signal, cutShort };
       return [context, await body.open(context, stack)];
     },
     serve: async (isHealthy) => {
@@ -138,8 +150,9 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
       return { lease: leaseOf(host, { values, lockName, release: releases ? 'onExit' : 'never' }), assemble };
     },
   };
-  const logger = rights.marked(log);
-  const deps = { ...host, logger, metrics: body.servedMetrics === 'own' ? noMetrics : metrics };
+  const deps = { ...host, logger: rights.marked(log), metrics: reported, tracer: tracing?.tracerOf(program.name) };
+  // The lease is released by then.
+  await using _ = { [Symbol.asyncDispose]: async () => tracing?.close() };
   const result = await orRefusedElection(() => runAssembly(deps, assembly, signal));
   // Upstream ends with 1 whatever the reason. A program that was asked to end, and gave its lease up, has not failed.
   const isInOrder = !isElecting || (releases && signal.aborted && result !== 'lost');
