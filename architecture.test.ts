@@ -78,6 +78,7 @@ const worldDoors: Readonly<Record<string, readonly string[]>> = {
  */
 const droppedPromises: Readonly<Record<string, string>> = {
   'packages/all-in-one/src/main-all.ts runMain': 'the whole program',
+  'packages/all-in-one/src/main-commands.ts runMain': 'the whole program',
   'packages/all-in-one/src/main-node.ts runPlainProgram':
     'the whole program: its failure is logged and becomes the exit code',
   'packages/attacher/src/main.ts runMain': 'the whole program',

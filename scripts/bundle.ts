@@ -4,7 +4,8 @@
  * beside each other in `dist/bin` at the root:
  *
  * - `<name>`: asks for Node.js 24 before anything else runs, in syntax that Node.js 18 still parses, and runs the bundle.
- * - `<name>.js`: the self-contained bundle. The program that combines the others has a second one for nodes, `<name>-node.js`.
+ * - `<name>.js`: the self-contained bundle. The program that combines the others has one for nodes
+ *   beside it, `<name>-node.js`, and one for the commands of people, `<name>-commands.js`.
  * - `<name>-tracing.js`: what `--tracing-endpoint` loads, for programs with controllers. It is a file of its own, because V8 parses the whole of
  *   a bundle and most processes do not trace. Measured in docs/adr/0016.
  * - `<name>.<architecture>.cache`: what V8 makes of the bundle's text, so that it does not parse the whole of it at each start. V8 refuses
@@ -19,6 +20,7 @@ import { basename, join } from 'node:path';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { clientNodeWithoutTransport } from './client-node.ts';
+import { commandNames } from '../packages/all-in-one/src/commands.ts';
 import { manifests } from './manifests.ts';
 
 /** The oldest Node.js that must be able to parse the file in order to say what it needs. */
@@ -68,9 +70,10 @@ function planOf(kind: ProgramManifest['kind']): { readonly parts: readonly Part[
   return {
     parts: [
       { entry: 'main-node.ts', ...forNodes, path: `${outfile}-node` },
+      { entry: 'main-commands.ts', ...usual, path: `${outfile}-commands` },
       { entry: 'main-all.ts', ...usual },
     ],
-    choice: `if(process.argv[2]==='node'){${withLowMemory}run(__filename+'-node')}else run(__filename)`,
+    choice: `const word=process.argv[2];if(word==='node'){${withLowMemory}run(__filename+'-node')}else run(${JSON.stringify(commandNames)}.includes(word)?__filename+'-commands':__filename)`,
   };
 }
 
