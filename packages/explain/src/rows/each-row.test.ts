@@ -466,6 +466,23 @@ const examples: readonly Example[] = [
     arrange: (host) => add(host, ...bound, writer({ metadata: { creationTimestamp: ago(host, 180) } })),
   },
   {
+    row: 'X47',
+    code: 4,
+    actor: 'administrator',
+    given:
+      'a volume on a node that is gone with its pods, and the event of kube-controller-manager that it is still attached',
+    arrange: both(
+      all(...bound, attachment('elsewhere', { node: 'node-z', status: { attached: true } })),
+      failing(
+        () => writer(),
+        [
+          'FailedAttachVolume',
+          'Multi-Attach error for volume "pv-data" Volume is already exclusively attached to one node and can\'t be attached to another',
+        ],
+      ),
+    ),
+  },
+  {
     row: 'X50',
     code: 3,
     actor: 'csi-attacher',
