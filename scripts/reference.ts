@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Writes docs/reference/{flags,rbac,drivers}.md and the table of docs/behaviour/rights.md from the programs' own tables. `npm run check` fails when a page is not up to date. */
+/** Writes docs/reference/{flags,rbac,drivers}.md the table of docs/behaviour/rights.md and that of docs/troubleshooting.md from the programs' own tables. `npm run check` fails when a page is not up to date. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { leaseRules, type UsedRule } from '@csi-sidecars/runtime';
 import { leaseName } from '@csi-sidecars/runtime/internal';
+import { clusterOf, explain, namespace as exampleNamespace } from '../packages/explain/testing/cluster.ts';
+import { examples } from '../packages/explain/testing/examples.ts';
 import { manifests } from './manifests.ts';
 import { mergedRules } from './merged-rules.ts';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
@@ -204,10 +206,47 @@ function consequences(): readonly string[] {
 }
 
 const rightsPage = join(import.meta.dirname, '..', 'docs', 'behaviour', 'rights.md');
-const [begin, end] = ['<!-- consequences -->', '<!-- end of consequences -->'];
-const table = ['| Program | Right | Without it | Looked at |', '|---|---|---|---|', ...consequences()].join('\n');
-const [before = '', after = ''] = readFileSync(rightsPage, 'utf8').split(new RegExp(`${begin}[^]*${end}`));
-writeFileSync(rightsPage, `${before}${begin}\n\n${table}\n\n${end}${after}`);
+replaceTable(rightsPage, 'consequences', [
+  '| Program | Right | Without it | Looked at |',
+  '|---|---|---|---|',
+  ...consequences(),
+]);
+
+/** Between two comments of that name. */
+function replaceTable(path: string, name: string, lines: readonly string[]): void {
+  const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
+  const [before = '', after = ''] = readFileSync(path, 'utf8').split(new RegExp(`${begin}[^]*${end}`));
+  writeFileSync(path, `${before}${begin}\n\n${lines.join('\n')}\n\n${end}${after}`);
+}
+
+/** What explain prints about the examples that have a symptom: the sentences of the page are those of the program. */
+async function symptoms(): Promise<readonly string[]> {
+  const rows = [];
+  for (const { symptom, subject = 'pvc/data', arrange } of examples) {
+    if (symptom === undefined) continue;
+    const host = clusterOf([]);
+    arrange(host);
+    const { document } = await explain(host, [subject, '-n', exampleNamespace]);
+    const [change] = document.changes;
+    const goesOn =
+      document.retry?.will === 'onChange' ? `it goes on ${document.retry.because}` : 'it goes on by itself';
+    const what = change?.what ?? (document.exitCode === 3 ? goesOn : '');
+    const look = document.next === null ? '' : `\`${document.next.command.join(' ')}\``;
+    const sentence = document.sentence.replaceAll('|', '\\|');
+    rows.push([
+      Number(document.row.slice(1)),
+      `| ${symptom} | ${document.row}: ${sentence} | ${[what, look].filter(Boolean).join('; ')} |`,
+    ] as const);
+  }
+  return rows.toSorted(([left], [right]) => left - right).map(([, row]) => row);
+}
+
+const troubleshootingPage = join(import.meta.dirname, '..', 'docs', 'troubleshooting.md');
+replaceTable(troubleshootingPage, 'symptoms', [
+  '| Symptom | It prints | What to do |',
+  '|---|---|---|',
+  ...(await symptoms()),
+]);
 
 const driversPage = [
   '# What a driver must be able to do',
