@@ -33,6 +33,7 @@ const packages = [
   'runtime',
   'sidecar',
   'all-in-one',
+  'explain',
   'csi',
   'grpc',
   'volume',
