@@ -14,7 +14,7 @@ const lease = (renewedAgo: number | undefined, spec: object = {}, resourceVersio
       ...(renewedAgo !== undefined && { renewTime: new Date(now - renewedAgo * 1_000).toISOString() }),
       ...spec,
     },
-  }) as unknown as Lease;
+  });
 
 /** What the second reading finds, and how long was waited for it. */
 function reader(again: Reading<Lease> | 'late' = { kind: 'absent' }) {
@@ -52,7 +52,7 @@ it.each([
 ] as const)(
   'given a Lease that is over and %s after the pause, when looked at, then it is %s',
   async (_what, again, kind) => {
-    const { port, pauses } = reader(again as Reading<Lease> | 'late');
+    const { port, pauses } = reader(again);
     expect((await stateOf(port, lease(16))).kind).toBe(kind);
     // A third of the duration, and one second.
     expect(pauses).toEqual([6_000]);

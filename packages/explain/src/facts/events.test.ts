@@ -14,7 +14,7 @@ const event = (fields: object): Event =>
     metadata: {},
     involvedObject: {},
     ...fields,
-  }) as unknown as Event;
+  });
 
 describe('the newest failure', () => {
   it('given several, when looked for, then text and time are of the newest, the count is of all, and the beginning is that of its code', () => {
