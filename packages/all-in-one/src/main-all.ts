@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** `csi-sidecars [all] --controllers=... [flags]`, `csi-sidecars explain KIND/NAME`, `csi-sidecars leftovers [flags]` and `csi-sidecars chart-test [flags]`. */
+/** `csi-sidecars [all] --controllers=... [flags]`, `csi-sidecars explain KIND/NAME`, `csi-sidecars audit [flags]`, `csi-sidecars leftovers [flags]` and `csi-sidecars chart-test [flags]`. */
 import { systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
 import { runLeftovers } from '@csi-sidecars/provisioner';
 import { runMain } from '@csi-sidecars/sidecar';
@@ -19,6 +19,11 @@ void runMain(allProgram.name, (deps) =>
         ...own,
         terminal: { columns: process.stdout.isTTY ? process.stdout.columns : undefined },
       });
+    },
+    // The controllers do not load it.
+    audit: async (own) => {
+      const { runAudit } = await import('@csi-sidecars/explain');
+      return await runAudit(own);
     },
     // The controllers ask nothing on a terminal.
     leftovers: async (own) => {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+import { auditProgram, auditRules } from '@csi-sidecars/explain';
 import { leftoversProgram, leftoversRules } from '@csi-sidecars/provisioner';
 import { expect, it } from 'vitest';
 import { allFlags, allGates } from './all/command-line.ts';
-import { allInOneManifest, combinedManifest, leftoversManifest } from './manifest.ts';
+import { allInOneManifest, auditManifest, combinedManifest, leftoversManifest } from './manifest.ts';
 import { nodeProgram } from './node/flags.ts';
 
-it('given the manifests, then each is a command line of csi-sidecars with its flags, and only leftovers has rights of its own', () => {
+it('given the manifests, then each is a command line of csi-sidecars with its flags, and only leftovers and audit have rights of their own', () => {
   const common = { name: 'csi-sidecars', package: 'all-in-one', rules: [], lockName: undefined, driverNeeds: [] };
   const { gates } = leftoversProgram;
-  expect([combinedManifest, allInOneManifest, leftoversManifest]).toEqual([
+  expect([combinedManifest, allInOneManifest, leftoversManifest, auditManifest]).toEqual([
     {
       ...common,
       kind: 'combined',
@@ -27,6 +28,13 @@ it('given the manifests, then each is a command line of csi-sidecars with its fl
       commandLine: 'csi-sidecars leftovers',
       flags: { syntax: 'pflag', flags: leftoversProgram.flags, gates },
       rules: leftoversRules,
+    },
+    {
+      ...common,
+      kind: 'command',
+      commandLine: 'csi-sidecars audit',
+      flags: { syntax: 'pflag', flags: auditProgram.flags, gates: {} },
+      rules: auditRules,
     },
   ]);
 });

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { auditProgram, auditRules } from '@csi-sidecars/explain';
 import { leftoversProgram, leftoversRules } from '@csi-sidecars/provisioner';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
 import { allFlags, allGates } from './all/command-line.ts';
@@ -38,6 +39,18 @@ export const leftoversManifest: ProgramManifest<'csi-sidecars', 'command'> = {
   commandLine: 'csi-sidecars leftovers',
   flags: { syntax: leftoversProgram.syntax, flags: { ...leftoversProgram.flags }, gates: leftoversProgram.gates },
   rules: leftoversRules,
+  lockName: undefined,
+  driverNeeds: [],
+};
+
+/** A command of the same binary, run by a person beside the driver. */
+export const auditManifest: ProgramManifest<'csi-sidecars', 'command'> = {
+  name: 'csi-sidecars',
+  kind: 'command',
+  package: 'all-in-one',
+  commandLine: 'csi-sidecars audit',
+  flags: { syntax: auditProgram.syntax, flags: { ...auditProgram.flags }, gates: auditProgram.gates },
+  rules: auditRules,
   lockName: undefined,
   driverNeeds: [],
 };

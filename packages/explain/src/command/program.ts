@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `csi-sidecars explain KIND/NAME`: reads what concerns an object, and prints why it is not ready and whose turn it is. */
-import { type KubeObject, linkSignals, toError } from '@csi-sidecars/runtime';
+import { type KubeObject, linkSignals, type Logger, toError } from '@csi-sidecars/runtime';
 import { type ProgramDeps, runProgram, type Started } from '@csi-sidecars/sidecar';
 import { meteredTransport } from '../cluster/layer.ts';
 import { createReader, CredentialsError, type Reader } from '../cluster/reader.ts';
@@ -65,13 +65,16 @@ export interface Cluster extends AsyncDisposable {
   readonly nowMs: () => number;
   readonly localOffsetMs: () => number;
   readonly cost: () => Explanation['cost'];
+  /** Aborts at the time limit. */
+  readonly signal: AbortSignal;
 }
 
 interface OpenDeps extends Pick<ExplainDeps, 'host'> {
   readonly signal: AbortSignal;
-  readonly log: Started<ExplainValues, never>['log'];
+  readonly log: Logger;
 }
 
+/** The time limit of the command begins here. */
 export async function openCluster(
   { host, signal, log }: OpenDeps,
   values: ClusterValues,
@@ -113,6 +116,7 @@ export async function openCluster(
     namespace: api.namespace || 'default',
     nowMs: reader.nowMs,
     localOffsetMs: () => -meter.serverAheadMs(),
+    signal: linked.signal,
     cost: () => ({
       requests: meter.requests(),
       bytes: meter.bytes(),
