@@ -75,7 +75,7 @@ export interface Fixture {
   readonly methods: () => ReadonlySet<string>;
 }
 
-export const provisioned = { 'pv.kubernetes.io/provisioned-by': driver } as const;
+export const provisioned: Readonly<Record<string, string>> = { 'pv.kubernetes.io/provisioned-by': driver };
 const capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };
 const limits = { timeoutMs: 5_000 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows O13 to O15: the nodes to which a driver has volumes published, and the VolumeAttachments. Pure. */
+/** The nodes to which a driver has volumes published, and the VolumeAttachments: O13 to O15 of docs/behaviour/audit.md. Pure. */
 import type { DriverList, Earlier, ListedVolume, RecordedAttachment, Rules } from './facts.ts';
 import { type Finding, keyOf, seen } from './finding.ts';
 

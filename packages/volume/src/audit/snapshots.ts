@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows O18 to O23: the snapshots that a driver lists, and the contents of the cluster. Pure. */
+/** The snapshots that a driver lists, and the contents of the cluster: O17 to O23 of docs/behaviour/audit.md. Pure. */
 import type { Answer, DriverList, Earlier, ListedSnapshot, OpenWork, RecordedSnapshot, Rules } from './facts.ts';
 import { type Finding, keyOf, seen } from './finding.ts';
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows O1 to O12, O16 and O17: the volumes that a driver lists, and the PersistentVolumes of the cluster. Pure. */
+/** The volumes that a driver lists, and the PersistentVolumes of the cluster: O1 to O12, O16 and O17 of docs/behaviour/audit.md. Pure. */
 import type { Answer, DriverList, Earlier, ListedVolume, OpenWork, RecordedVolume, Rules } from './facts.ts';
 import { type Finding, keyOf, seen } from './finding.ts';
 
