@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A driver in process with volumes and snapshots, a cluster that records some of them, and the audit run over both. */
+import { csiDrivers, csiNodes, persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
 import { createDriverModel, type DriverModel, allCapabilities, type Settings } from '@csi-sidecars/test-driver';
 import { settle } from '@csi-sidecars/runtime/testing';
 import type { FakeHost } from '@csi-sidecars/sidecar/testing';
@@ -67,6 +68,11 @@ export interface Fixture {
   ) => void;
   readonly snapshot: (handle: string, name: string) => Promise<string>;
   readonly attach: (handle: string, nodeId: string) => Promise<void>;
+  /** Removes an object of the cluster at once. */
+  readonly remove: (
+    plural: 'persistentvolumes' | 'volumeattachments' | 'csidrivers' | 'csinodes',
+    name: string,
+  ) => void;
   /** Damages the storage: the volume is gone, and the driver notices. */
   readonly lose: (handle: string) => void;
   /** The audit with `-o json`; `meanwhile` is called when it waits for a further list. */
@@ -119,6 +125,15 @@ export function audited({ without = [], name = driver, ...options }: AuditedOpti
     attach: async (volume_id, node_id) => {
       const request = { volume_id, node_id, volume_capability: capability };
       await own.call('/csi.v1.Controller/ControllerPublishVolume', request, limits);
+    },
+    remove: (plural, name) => {
+      const removable = {
+        persistentvolumes: persistentVolumes,
+        volumeattachments: volumeAttachments,
+        csidrivers: csiDrivers,
+        csinodes: csiNodes,
+      };
+      host.server.objects.remove(removable[plural], { name });
     },
     lose: (handle) => {
       model.lose(handle);

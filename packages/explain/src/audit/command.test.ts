@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The command over a driver and a cluster: what it finds, how it ends, and which calls it makes. */
+import { seededRandom } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { type Audited, audited, ended, type FindingJson, type Fixture, provisioned } from '../../testing/audit.ts';
 import { add, ago, asked, attachment, claim, driver, namespace, podWith, requestsOf } from '../../testing/cluster.ts';
@@ -160,16 +161,12 @@ describe('volumes that the driver does not list', () => {
     const [handle = ''] = await recorded(fixture, 'a', 'b', 'c');
     fixture.lose(handle);
     fixture.model.faults.add({ method: 'ControllerGetVolume', at: 'before', action: { kind: 'delay', ms: 4_000 } });
-    const { server } = fixture.host;
     const running = fixture.audit();
     const remove = async (): Promise<void> => {
       while (!fixture.model.calls.some(({ method }) => method.endsWith('ControllerGetVolume'))) {
         await fixture.host.clock.sleep(100);
       }
-      server.objects.remove(
-        { group: '', version: 'v1', plural: 'persistentvolumes', kind: 'PersistentVolume', namespaced: false },
-        { name: 'pv-a' },
-      );
+      fixture.remove('persistentvolumes', 'pv-a');
     };
     const [result] = await Promise.all([running, remove()]);
     expect([result.code, rowsOf(result)]).toEqual([3, [`O10 unconfirmed ${handle}`]]);
@@ -302,17 +299,7 @@ describe('attachments', () => {
     await fixture.attach(handle, 'node-a');
     await fixture.attach(handle, 'node-b');
     add(fixture.host, attachment('va', { volume: 'pv-a', status: { attached: true } }));
-    const remove = (): void =>
-      void fixture.host.server.objects.remove(
-        {
-          group: 'storage.k8s.io',
-          version: 'v1',
-          plural: 'volumeattachments',
-          kind: 'VolumeAttachment',
-          namespaced: false,
-        },
-        { name: 'va' },
-      );
+    const remove = (): void => fixture.remove('volumeattachments', 'va');
     const result = await fixture.audit(['--confirm=1'], remove);
     expect(rowsOf(result)).toEqual([`O13 attachedUnrecorded ${handle}`, `O13 young ${handle}`]);
   });
@@ -410,16 +397,8 @@ describe('the command', () => {
 
   it('given a cluster where no object names the driver, then the exit code is 6', async () => {
     const fixture = audited();
-    for (const { kind, name } of [
-      { kind: 'csidrivers', name: driver },
-      { kind: 'csinodes', name: 'node-a' },
-      { kind: 'csinodes', name: 'node-b' },
-    ]) {
-      fixture.host.server.objects.remove(
-        { group: 'storage.k8s.io', version: 'v1', plural: kind, kind: '', namespaced: false },
-        { name },
-      );
-    }
+    fixture.remove('csidrivers', driver);
+    for (const name of ['node-a', 'node-b']) fixture.remove('csinodes', name);
     await fixture.make('a');
     expect((await fixture.audit()).code).toBe(6);
   });
@@ -482,5 +461,49 @@ describe('the command', () => {
     ]) {
       expect((await compared(wrong))[0]).toBe(1);
     }
+  });
+});
+
+describe('the calls', () => {
+  const allowed = [
+    'GetPluginInfo',
+    'GetPluginCapabilities',
+    'ControllerGetCapabilities',
+    'ListVolumes',
+    'ListSnapshots',
+    'ControllerGetVolume',
+  ];
+  const capabilities = ['LIST_VOLUMES', 'LIST_SNAPSHOTS', 'GET_VOLUME', 'LIST_VOLUMES_PUBLISHED_NODES'] as const;
+  const faulty = ['ListVolumes', 'ListSnapshots', 'ControllerGetVolume', 'ControllerGetCapabilities'] as const;
+  const codes = ['Internal', 'Aborted', 'NotFound', 'Unimplemented'] as const;
+
+  it('[explain#124] given random drivers, clusters, failures and command lines, then the driver and the API server get no call that changes anything', async () => {
+    const methods = new Set<string>();
+    const results = new Set<number>();
+    for (let seed = 1; seed <= 60; seed += 1) {
+      const random = seededRandom(seed);
+      const may = (chance: number): boolean => random.next() < chance;
+      const one = <T>(of: readonly T[]): T | undefined => of[Math.floor(random.next() * of.length)];
+      const fixture = audited({ without: capabilities.filter(() => may(0.2)) });
+      const names = letters.filter(() => may(0.6));
+      for (const [at, handle] of (await fixture.make(...names)).entries()) {
+        const name = names[at] ?? '';
+        if (may(0.7)) fixture.record(name, handle, may(0.3) ? { status: { phase: 'Released' } } : {});
+        if (may(0.3)) await fixture.attach(handle, one(['node-a', 'node-b', 'gone']) ?? '');
+        if (may(0.3)) await fixture.snapshot(handle, `of-${name}`);
+        if (may(0.3)) fixture.lose(handle);
+      }
+      if (may(0.3)) add(fixture.host, claim('new', { metadata: asked }));
+      if (may(0.4)) {
+        const action = { kind: 'fail', code: one(codes) ?? 'Internal' } as const;
+        fixture.model.faults.add({ method: one(faulty) ?? '', skip: Math.floor(random.next() * 3), action });
+      }
+      const args = [`--confirm=${may(0.5) ? 1 : 0}`, `--page-size=${one([0, 1, 3])}`, `--calls=${one([0, 1, 100])}`];
+      results.add((await fixture.audit(args)).code);
+      for (const method of fixture.methods()) methods.add(method);
+      expect(requestsOf(fixture.host).filter((request) => !/^(get|list) /.test(request))).toEqual([]);
+    }
+    expect([...methods].sort()).toEqual([...allowed].sort());
+    expect([...results].sort()).toEqual([0, 1, 3, 4, 5]);
   });
 });

@@ -17,6 +17,7 @@ import { compareVolumes, type VolumesState } from './volumes.ts';
 
 const hourMs = 3_600_000;
 const startedMs = 100 * hourMs;
+const mib = 1024 ** 2;
 const gib = 1024 ** 3;
 
 function listOf<E>(entries: Readonly<Record<string, E>>, changes: Partial<DriverList<E>> = {}): DriverList<E> {
@@ -223,9 +224,10 @@ it.each<[string, string, Partial<VolumesState>, readonly string[]]>([
   ],
   [
     'O12',
-    'a volume that differs by a mebibyte, or by less than a hundredth',
+    'a small volume that differs by half a mebibyte, and a large one by less than a hundredth',
     {
-      list: listOf({ a: { ...listed, capacityBytes: gib + 1024 ** 2 }, b: { ...listed, capacityBytes: gib * 1.009 } }),
+      list: listOf({ a: { ...listed, capacityBytes: 10.5 * mib }, b: { ...listed, capacityBytes: gib * 1.009 } }),
+      recorded: [aVolume('a', { capacityBytes: 10 * mib }), aVolume('b')],
     },
     [],
   ],
