@@ -13,6 +13,9 @@ import {
   type ObjectKey,
   runTogether,
 } from '@csi-sidecars/runtime';
+import { countCalls } from './audit/busy.ts';
+import { auditLoop } from './audit/loop.ts';
+import { createAuditMetrics } from './audit/metrics.ts';
 import { noCapacity } from './capacity/change.ts';
 import { type CapacityPorts, createCapacityLoops } from './capacity/loops.ts';
 import { claimLoop } from './claim/loop.ts';
@@ -48,15 +51,19 @@ export interface ProvisionerOptions {
 }
 
 export function createProvisioner(
-  { channel, events, driverEvents, capacity: capacityPorts, ...ports }: ProvisionerDeps,
+  { channel: given, events, driverEvents, capacity: capacityPorts, ...ports }: ProvisionerDeps,
   { driver, settings }: ProvisionerOptions,
 ): Controller {
   const { node } = settings;
+  const isAudited = settings.auditIntervalMs > 0 && driver.controllerCapabilities.has('LIST_VOLUMES');
+  const counted = isAudited ? countCalls(given) : undefined;
+  const channel = counted?.channel ?? given;
   const supportsTopology =
     settings.features.topology && driver.pluginCapabilities.has('VOLUME_ACCESSIBILITY_CONSTRAINTS');
   const watched = watchedBy(driver, {
     topology: supportsTopology ? 'on' : 'off',
     capacity: capacityPorts === undefined ? 'off' : 'on',
+    audit: isAudited ? 'on' : 'off',
     settings,
   });
   const capacity =
@@ -93,6 +100,19 @@ export function createProvisioner(
   const controller = createController(ports, [
     claimLoop(deps, watched, ports.clock),
     unsettledLog(deps.memory),
+    ...(counted === undefined
+      ? []
+      : [
+          auditLoop(
+            {
+              ...deps,
+              channel: given,
+              underWay: counted.underWay,
+              metrics: createAuditMetrics(ports.metrics, 'volumes'),
+            },
+            watched,
+          ),
+        ]),
     saveLoop(deps, watched, ports.clock),
     volumeLoop({ ...deps, turns }, watched),
     ...sourceLoops(driver, watched, {

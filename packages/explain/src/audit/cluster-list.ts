@@ -103,7 +103,6 @@ export async function readCluster(reader: Reader, { driver, node }: ListOptions)
       : nothing,
   ]);
   const options = {
-    nodeId: nodeIdOf.values().next().value,
     isClaimResizing: ({ namespace, name }: { readonly namespace: string; readonly name: string }) =>
       resizing.has(`${namespace}/${name}`),
     isElsewhere,

@@ -90,6 +90,7 @@ function pass(world: Churn, random: Random, earlier: Earlier): VolumesComparison
       return {
         name: life.handle,
         handle: life.handle,
+        isExact: true,
         createdMs: life.storedMs,
         capacityBytes: undefined,
         isProvisioned: true,

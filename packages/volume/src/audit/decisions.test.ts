@@ -36,6 +36,7 @@ function aVolume(handle: string, changes: Partial<RecordedVolume> = {}): Recorde
   return {
     name: `pv-${handle}`,
     handle,
+    isExact: true,
     createdMs: startedMs - 10 * hourMs,
     capacityBytes: gib,
     isProvisioned: true,
@@ -255,6 +256,17 @@ it.each<[string, string, Partial<VolumesState>, readonly string[]]>([
   ],
 ])('%s: given %s, then this is found', (_, _given, changes, found) => {
   expect(compareVolumes(volumes(changes)).findings.map(text)).toEqual(found);
+});
+
+it('O1: given a handle with gaps, then nothing is concluded but that the cluster has such a volume', () => {
+  const inZone = 'projects/p/zones/z/disks/d';
+  const list = listOf({ a: listed, [inZone]: listed });
+  const gap = aVolume('projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d', { isExact: false });
+  expect(compareVolumes(volumes({ list, recorded: [aVolume('a'), gap] })).findings).toEqual([]);
+  expect(compareVolumes(volumes({ list: listOf({ a: listed }), recorded: [aVolume('a'), gap] })).findings).toEqual([]);
+  expect(compareVolumes(volumes({ list, recorded: [aVolume('a')] })).findings.map(text)).toEqual([
+    `O4 unconfirmed mayBeWork ${inZone}`,
+  ]);
 });
 
 it('O8: given unlisted volumes, then the driver is asked for them, oldest first, and not for those that are being deleted', () => {

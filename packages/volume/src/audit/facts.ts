@@ -31,6 +31,8 @@ export interface RecordedVolume {
   readonly name: string;
   /** As the driver lists it: translated for a volume of an in-tree plugin. */
   readonly handle: string;
+  /** False: the handle has gaps, and only its last part is known. Nothing is concluded but that the cluster has such a volume. */
+  readonly isExact: boolean;
   readonly createdMs: number;
   readonly capacityBytes: number | undefined;
   /** A provisioner made it, and not a person. */

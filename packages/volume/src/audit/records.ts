@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From objects of the cluster to what is compared. */
 import type { KubeObject, PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from '@csi-sidecars/runtime';
-import { repairVolumeHandle, toCsiVolume, toInlineCsiVolume } from '../in-tree/translate.ts';
+import { toCsiVolume, toInlineCsiVolume } from '../in-tree/translate.ts';
 import { parseQuantity, toBytes } from '../quantity.ts';
 import { snapshotAnnotations } from '../snapshots/names.ts';
 import type { VolumeGroupSnapshotContent, VolumeSnapshotContent } from '../snapshots/objects.ts';
@@ -15,8 +15,6 @@ const preResizeCapacity = 'volume.alpha.kubernetes.io/pre-resize-capacity';
 const nodeIdAnnotation = 'csi.alpha.kubernetes.io/node-id';
 
 export interface VolumeOptions {
-  /** Any node id of the driver: handles of some in-tree plugins have gaps that it fills. */
-  readonly nodeId: string | undefined;
   /** Whether the claim grows. */
   readonly isClaimResizing: (claim: ClaimName) => boolean;
   readonly isElsewhere: (volume: PersistentVolume) => boolean;
@@ -26,9 +24,9 @@ export interface VolumeOptions {
 export function recordedVolumeOf(
   volume: PersistentVolume,
   driver: string,
-  { nodeId, isClaimResizing, isElsewhere }: VolumeOptions,
+  { isClaimResizing, isElsewhere }: VolumeOptions,
 ): RecordedVolume | undefined {
-  const handle = handleOf(volume, driver, nodeId);
+  const handle = handleOf(volume, driver);
   if (handle === undefined) return undefined;
   const { metadata, spec, status } = volume;
   const size = parseQuantity(spec?.capacity?.['storage'] ?? '');
@@ -38,6 +36,8 @@ export function recordedVolumeOf(
   return {
     name: metadata?.name ?? '',
     handle,
+    // The translation of an in-tree volume that says neither project nor zone.
+    isExact: !handle.split('/').includes('UNSPECIFIED'),
     createdMs: timeOf(metadata?.creationTimestamp) ?? 0,
     capacityBytes: size === undefined ? undefined : Number(toBytes(size)),
     isProvisioned: metadata?.annotations?.[provisionedBy] !== undefined,
@@ -50,13 +50,9 @@ export function recordedVolumeOf(
   };
 }
 
-function handleOf(volume: PersistentVolume, driver: string, nodeId: string | undefined): string | undefined {
+function handleOf(volume: PersistentVolume, driver: string): string | undefined {
   const csi = toCsiVolume(volume);
-  if (csi.kind === 'error' || csi.value.csi.driver !== driver) return undefined;
-  const { volumeHandle } = csi.value.csi;
-  if (!csi.value.migrated || nodeId === undefined) return volumeHandle;
-  const repaired = repairVolumeHandle(csi.value.csi, nodeId);
-  return repaired.kind === 'ok' ? repaired.value : volumeHandle;
+  return csi.kind === 'ok' && csi.value.csi.driver === driver ? csi.value.csi.volumeHandle : undefined;
 }
 
 /** Whether a claim is on the way to another size. */

@@ -36,10 +36,14 @@ const mib = 1024 ** 2;
 const releasedForMs = 3_600_000;
 
 export function compareVolumes(state: VolumesState): VolumesComparison {
-  const { list, recorded, rules } = state;
+  const { list, rules } = state;
+  const recorded = state.recorded.filter(({ isExact }) => isExact);
+  const vague = new Set(state.recorded.filter(({ isExact }) => !isExact).map(({ handle }) => lastPartOf(handle)));
   const byHandle = Map.groupBy(recorded, ({ handle }) => handle);
   const unlisted = recorded.filter(({ handle }) => !list.entries.has(handle));
-  const unrecorded = [...list.entries.keys()].filter((handle) => !byHandle.has(handle));
+  const unrecorded = [...list.entries.keys()].filter(
+    (handle) => !byHandle.has(handle) && !vague.has(lastPartOf(handle)),
+  );
   const twins = twinsOf(unrecorded, unlisted);
   const isSuspicious = list.isComplete && list.entries.size * 2 < recorded.filter((each) => !each.isElsewhere).length;
   const listsOwnOnly = recorded.every(({ handle, isProvisioned }) => isProvisioned || !list.entries.has(handle));
@@ -71,6 +75,10 @@ export function compareVolumes(state: VolumesState): VolumesComparison {
     foreign,
     isSuspicious,
   };
+}
+
+function lastPartOf(handle: string): string {
+  return handle.slice(handle.lastIndexOf('/') + 1);
 }
 
 /** A handle that is listed and not recorded, and one that is recorded and not listed, name each other if only upper and lower case differ. */
