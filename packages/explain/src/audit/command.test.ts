@@ -395,6 +395,13 @@ describe('the command', () => {
     expect([result.code, rowsOf(result), result.document.complete]).toEqual([5, [], false]);
   });
 
+  it('given a driver without volumes, then the exit code is 0; given one that lists nothing at all, then it is 5', async () => {
+    expect((await audited({ without: ['LIST_SNAPSHOTS'] }).audit()).code).toBe(0);
+    const { code, document } = await audited({ without: ['LIST_SNAPSHOTS', 'LIST_VOLUMES'] }).audit();
+    expect([code, document.notRun.length]).toEqual([5, 3]);
+    expect((await audited({ without: ['LIST_SNAPSHOTS'] }).audit(['--kinds=snapshots'])).code).toBe(5);
+  });
+
   it('given a cluster where no object names the driver, then the exit code is 6', async () => {
     const fixture = audited();
     fixture.remove('csidrivers', driver);

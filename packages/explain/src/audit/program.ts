@@ -171,8 +171,9 @@ async function onePass({ cluster, source, list }: PassPorts, values: AuditValues
   }
   const lists = await list(cluster);
   const recorded = await readCluster(reader, { driver, node: values.node });
+  const kinds = kindsOf(values) ?? new Set();
   const compared: Compared = await compare({ reader, source }, lists, recorded, {
-    kinds: kindsOf(values) ?? new Set(),
+    kinds,
     graceMs: values.grace,
     handlePrefix: values['volume-id-prefix'],
     earlier,
@@ -183,6 +184,7 @@ async function onePass({ cluster, source, list }: PassPorts, values: AuditValues
   const report = {
     ...rest,
     driver,
+    kinds,
     atMs: cluster.nowMs(),
     isKnown: recorded.isKnown,
     missing: reader.missing(),

@@ -7,10 +7,13 @@ import { forDocument, forScreen } from '../command/printable.ts';
 import type { Explanation } from '../report/explanation.ts';
 import { ageText } from '../report/screen.ts';
 import type { VerdictExit } from '../verdict.ts';
+import type { AuditKind } from './audit-flags.ts';
 import type { Compared, FindingWithUsers } from './compare.ts';
 
 export interface Report extends Omit<Compared, 'seen'> {
   readonly driver: string;
+  /** What was asked for. */
+  readonly kinds: ReadonlySet<AuditKind>;
   readonly atMs: number;
   /** Some object of the cluster names the driver. */
   readonly isKnown: boolean;
@@ -21,11 +24,11 @@ export interface Report extends Omit<Compared, 'seen'> {
 }
 
 /** Which exit code the findings mean: a difference is worse than a list that is not whole, and that is worse than what may be work under way. */
-export function exitOf({ findings, isKnown, incomplete, notRun, entries }: Report): VerdictExit {
+export function exitOf({ findings, isKnown, incomplete, notRun, kinds }: Report): VerdictExit {
   if (!isKnown) return exits.absent;
   const has = (level: Finding['level']): boolean => findings.some((finding) => finding.level === level);
   if (has('difference')) return exits.person;
-  const nothingRan = notRun.length > 0 && entries.volumes + entries.snapshots === 0 && findings.length === 0;
+  const nothingRan = [...kinds].every((kind) => notRun.some((each) => each.kind === kind));
   if (incomplete.length > 0 || nothingRan || notRun.some(({ isUnread }) => isUnread) || has('doubtful'))
     return exits.unknown;
   return has('mayBeWork') ? exits.waiting : exits.nothing;
@@ -133,7 +136,10 @@ export function auditText(report: Report): string {
   if (!isKnown) lines.push('No object of this cluster names the driver: is it the right cluster?');
   for (const { kind, because } of incomplete) lines.push(`The list of ${kind} is incomplete: ${because}.`);
   for (const { kind, because } of notRun) lines.push(`Not compared: ${kind}, because ${because}.`);
-  const unread = missing.map(({ verb, resource, because }) => `${verb} ${resource} (${because})`);
+  // A kind that the API server does not serve has no objects.
+  const unread = missing
+    .filter(({ because }) => because !== 'absent')
+    .map(({ verb, resource, because }) => `${verb} ${resource} (${because})`);
   if (unread.length > 0) lines.push(`Not read: ${unread.join(', ')}.`);
   if (foreign > 0) lines.push(`${foreign} volumes do not begin with --volume-id-prefix.`);
   const findings = oldestFirst(report.findings);
