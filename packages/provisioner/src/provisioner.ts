@@ -3,7 +3,7 @@
  * csi-provisioner as a list of loops over shared caches. It does not depend on a process, flags or a socket. A claim whose CreateVolume is cut off by
  * the end of the process is protected before its reconcile ends.
  */
-import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
+import { countCalls, createAuditMetrics, type CsiChannel, type DriverInfo } from '@csi-sidecars/csi';
 import {
   type Controller,
   type ControllerPorts,
@@ -13,9 +13,7 @@ import {
   type ObjectKey,
   runTogether,
 } from '@csi-sidecars/runtime';
-import { countCalls } from './audit/busy.ts';
 import { auditLoop } from './audit/loop.ts';
-import { createAuditMetrics } from './audit/metrics.ts';
 import { noCapacity } from './capacity/change.ts';
 import { type CapacityPorts, createCapacityLoops } from './capacity/loops.ts';
 import { claimLoop } from './claim/loop.ts';

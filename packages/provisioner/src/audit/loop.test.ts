@@ -2,7 +2,7 @@
 /** The periodic audit of the whole provisioner, with a driver whose volumes others make and remove. */
 import { persistentVolumes } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aVolume, driverName } from '../../testing/builders.ts';
+import { aClaim, aVolume, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
 import { annotations } from '../names.ts';
 

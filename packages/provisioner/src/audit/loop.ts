@@ -3,7 +3,7 @@
  * The periodic audit: what the driver lists, compared with the caches. It reads nothing from the API server, and its calls are those of a
  * list. The rules are those of the command, docs/behaviour/audit.md; here is only what they are fed with.
  */
-import { type CsiChannel, type DriverInfo, listPages } from '@csi-sidecars/csi';
+import { type AuditMetrics, type CsiChannel, type DriverInfo, listPages, whenQuiet } from '@csi-sidecars/csi';
 import {
   definePeriodicLoop,
   type EventRecorder,
@@ -15,6 +15,7 @@ import {
 } from '@csi-sidecars/runtime';
 import {
   compareVolumes,
+  createDaily,
   type DriverList,
   type Earlier,
   keysOf,
@@ -30,8 +31,7 @@ import type { ProvisionerSettings } from '../settings.ts';
 import { isElsewhere } from '../volume/volume.ts';
 import { isWorkedOn, type Watched } from '../watched.ts';
 import { messages } from './messages.ts';
-import type { AuditMetrics } from './metrics.ts';
-import { createAuditEvents } from './report.ts';
+import { recordEvents } from './report.ts';
 
 export interface AuditContext {
   readonly driver: DriverInfo;
@@ -52,14 +52,12 @@ const graceMs = 10 * 60_000;
 const pageSize = 500;
 /** Instances that start together do not list together. */
 const spread = 0.1;
-const busyPauseMs = 5_000;
-const mostBusyMs = 10 * 60_000;
 /** kubelet's handle of a volume inside a pod, which no PersistentVolume names. */
 const insidePod = /^csi-[0-9a-f]{64}$/;
 
 export function auditLoop(context: AuditContext, { volumes, claims }: Pick<Watched, 'volumes' | 'claims'>): Loop {
   const { settings, metrics } = context;
-  const record = createAuditEvents();
+  const daily = createDaily();
   let earlier: Earlier = new Set();
   return definePeriodicLoop<AuditWatches>({
     name: 'audit',
@@ -89,7 +87,8 @@ export function auditLoop(context: AuditContext, { volumes, claims }: Pick<Watch
         report(pass, compared, { entries: list.entries.size, durationMs });
         const volumeOf = (name: string): PersistentVolume | undefined =>
           caches.volumes.get(toObjectKey(undefined, name));
-        record({ events: context.events, driverName: context.driver.name, volumeOf }, compared.findings, clock.nowMs());
+        const { isDue } = daily(clock.nowMs());
+        recordEvents({ events: context.events, driverName: context.driver.name, volumeOf, isDue }, compared.findings);
       } catch (error) {
         if (!signal.aborted) metrics.ended('failed');
         throw error;
@@ -112,13 +111,10 @@ async function listed(
   const { begin, take, listOf } = volumeCollector('none');
   const { timeoutMs, workerThreads } = settings;
   let startedMs = clock.nowMs();
-  let waitedMs = 0;
+  const quiet = whenQuiet(clock, { underWay, workers: workerThreads });
   const end = await listPages(
     async (token) => {
-      while (underWay() * 2 > workerThreads && waitedMs < mostBusyMs) {
-        waitedMs += busyPauseMs;
-        await clock.sleep(busyPauseMs, signal);
-      }
+      await quiet(signal);
       const request = { max_entries: pageSize, starting_token: token };
       return await channel.call('/csi.v1.Controller/ListVolumes', request, { timeoutMs, signal });
     },

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Families of the periodic audit. They are registered only if it runs. */
+/** Families of the audits that controllers make of what a driver lists. They are registered only if one runs. */
 import type { Metrics } from '@csi-sidecars/runtime';
-import type { AuditClass, Finding } from '@csi-sidecars/volume';
 
 export type PassResult = 'ok' | 'incomplete' | 'failed';
 
 export interface AuditMetrics {
-  readonly found: (findings: readonly Finding[]) => void;
+  /** The findings of a whole pass. */
+  readonly found: (findings: readonly { readonly class: string }[]) => void;
   readonly ended: (result: PassResult) => void;
   readonly succeeded: (facts: { readonly atMs: number; readonly durationMs: number; readonly entries: number }) => void;
 }
@@ -38,10 +38,10 @@ export function createAuditMetrics(metrics: Metrics, kind: 'volumes' | 'snapshot
     help: 'Total number of passes of the audit. Broken down by result: ok, incomplete, failed.',
     labels: ['kind', 'result'],
   });
-  const known = new Set<AuditClass>();
+  const known = new Set<string>();
   return {
     found: (all) => {
-      const counts = new Map<AuditClass, number>();
+      const counts = new Map<string, number>();
       for (const { class: group } of all) {
         known.add(group);
         counts.set(group, (counts.get(group) ?? 0) + 1);
