@@ -11,7 +11,7 @@ export interface AuditMetrics {
   readonly succeeded: (facts: { readonly atMs: number; readonly durationMs: number; readonly entries: number }) => void;
 }
 
-export function createAuditMetrics(metrics: Metrics, kind: 'volumes' | 'snapshots'): AuditMetrics {
+export function createAuditMetrics(metrics: Metrics, kind: 'volumes' | 'snapshots' | 'attachments'): AuditMetrics {
   const labels = ['kind'];
   const findings = metrics.gauge({
     name: 'csi_sidecars_audit_findings',
