@@ -8,20 +8,20 @@ export interface CountedChannel {
   readonly underWay: () => number;
 }
 
-export function countCalls({ call, lost, close }: CsiChannel): CountedChannel {
+export function countCalls(channel: CsiChannel): CountedChannel {
   let underWay = 0;
   return {
     channel: {
       call: async (method, request, options) => {
         underWay += 1;
         try {
-          return await call(method, request, options);
+          return await channel.call(method, request, options);
         } finally {
           underWay -= 1;
         }
       },
-      lost,
-      close,
+      lost: channel.lost,
+      close: () => channel.close(),
     },
     underWay: () => underWay,
   };

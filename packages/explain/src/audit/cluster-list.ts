@@ -82,20 +82,24 @@ export async function readCluster(reader: Reader, { driver, node }: ListOptions)
   const resizing = new Set<string>();
   const open: string[] = [];
   const [attached, registered, asked, inPods] = await Promise.all([
-    fold(reader, volumeAttachments, 'what is attached', (object: VolumeAttachment) => {
+    fold(reader, { resource: volumeAttachments, notKnown: 'what is attached' }, (object: VolumeAttachment) => {
       if (object.spec.attacher === driver) attachments.push(object);
     }),
-    fold(reader, csiNodes, 'where the driver runs', (object: CSINode) => {
+    fold(reader, { resource: csiNodes, notKnown: 'where the driver runs' }, (object: CSINode) => {
       const entry = driverOn(object, driver);
       if (entry !== undefined) nodeIdOf.set(object.metadata?.name ?? '', entry.nodeID);
     }),
-    fold(reader, persistentVolumeClaims, 'which volumes are asked for', (claim: PersistentVolumeClaim) => {
-      const name = `${claim.metadata?.namespace}/${claim.metadata?.name}`;
-      if (isResizing(claim)) resizing.add(name);
-      if (open.length === 0 && isOpen(claim, driver)) open.push(`claim ${name} may have a call under way`);
-    }),
+    fold(
+      reader,
+      { resource: persistentVolumeClaims, notKnown: 'which volumes are asked for' },
+      (claim: PersistentVolumeClaim) => {
+        const name = `${claim.metadata?.namespace}/${claim.metadata?.name}`;
+        if (isResizing(claim)) resizing.add(name);
+        if (open.length === 0 && isOpen(claim, driver)) open.push(`claim ${name} may have a call under way`);
+      },
+    ),
     mayBeInPods
-      ? fold(reader, pods, 'which pods have volumes inside', (pod: Pod) => {
+      ? fold(reader, { resource: pods, notKnown: 'which pods have volumes inside' }, (pod: Pod) => {
           const isInside = (pod.spec?.volumes ?? []).some(({ csi }) => csi?.driver === driver);
           if (open.length === 0 && isInside)
             open.push(`pod ${pod.metadata?.namespace}/${pod.metadata?.name} has a volume inside`);
@@ -110,18 +114,28 @@ export async function readCluster(reader: Reader, { driver, node }: ListOptions)
   const volumes: RecordedVolume[] = [];
   const contents = emptyContents();
   const [recorded, snapshots, groups] = await Promise.all([
-    fold(reader, persistentVolumes, 'which volumes are recorded', (volume: PersistentVolume) => {
-      const record = recordedVolumeOf(volume, driver, options);
-      if (record !== undefined) volumes.push(record);
-    }),
-    fold(reader, volumeSnapshotContents, 'which snapshots are recorded', (content: VolumeSnapshotContent) =>
-      addContent(contents, content, driver),
+    fold(
+      reader,
+      { resource: persistentVolumes, notKnown: 'which volumes are recorded' },
+      (volume: PersistentVolume) => {
+        const record = recordedVolumeOf(volume, driver, options);
+        if (record !== undefined) volumes.push(record);
+      },
     ),
-    fold(reader, volumeGroupSnapshotContents, 'which snapshots groups have', (content: VolumeGroupSnapshotContent) => {
-      if (content.spec?.driver !== driver) return;
-      for (const handle of memberHandlesOf(content)) contents.members.add(handle);
-      if (isBeingCreated(content)) contents.open.push(`group content ${content.metadata?.name} is being created`);
-    }),
+    fold(
+      reader,
+      { resource: volumeSnapshotContents, notKnown: 'which snapshots are recorded' },
+      (content: VolumeSnapshotContent) => addContent(contents, content, driver),
+    ),
+    fold(
+      reader,
+      { resource: volumeGroupSnapshotContents, notKnown: 'which snapshots groups have' },
+      (content: VolumeGroupSnapshotContent) => {
+        if (content.spec?.driver !== driver) return;
+        for (const handle of memberHandlesOf(content)) contents.members.add(handle);
+        if (isBeingCreated(content)) contents.open.push(`group content ${content.metadata?.name} is being created`);
+      },
+    ),
   ]);
   const handles = new Map(volumes.map(({ name, handle }) => [name, handle]));
   const attachmentOptions = {
@@ -176,8 +190,7 @@ const nothing: Part<undefined> = { kind: 'read', value: undefined };
 /** Reads a whole collection, and hands each object on without keeping it. */
 async function fold<T extends KubeObject>(
   reader: Reader,
-  resource: Resource<T>,
-  notKnown: string,
+  { resource, notKnown }: { readonly resource: Resource<T>; readonly notKnown: string },
   take: (object: T) => void,
 ): Promise<Part<undefined>> {
   const keep = (object: T): undefined => take(object) as undefined;

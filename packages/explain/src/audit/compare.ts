@@ -60,22 +60,24 @@ export interface ComparePorts {
   readonly source: Pick<DriverSource, 'askVolume' | 'askSnapshot'>;
 }
 
+/** What is compared. */
+export interface Sides {
+  readonly lists: DriverLists;
+  readonly cluster: ClusterList;
+}
+
 const suspicious = 'it has less than half of what the cluster records: the driver seems to list a part';
 
-export async function compare(
-  ports: ComparePorts,
-  lists: DriverLists,
-  cluster: ClusterList,
-  options: CompareOptions,
-): Promise<Compared> {
+export async function compare(ports: ComparePorts, sides: Sides, options: CompareOptions): Promise<Compared> {
+  const { lists, cluster } = sides;
   const notRun: NotRun[] = [];
   const incomplete: { kind: AuditKind; because: string }[] = [];
   const budget = { left: options.calls };
   const findings: Finding[] = [];
-  const volumes = await volumesOf(ports, lists, cluster, { ...options, budget, notRun, incomplete });
+  const volumes = await volumesOf(ports, sides, { ...options, budget, notRun, incomplete });
   findings.push(...volumes.findings);
   findings.push(...attachmentsOf(lists, cluster, { ...options, notRun }));
-  findings.push(...(await snapshotsOf(ports, lists, cluster, { ...options, budget, notRun, incomplete })));
+  findings.push(...(await snapshotsOf(ports, sides, { ...options, budget, notRun, incomplete })));
   return {
     findings: await withUsers(ports.reader, findings),
     foreign: volumes.foreign,
@@ -109,8 +111,7 @@ function valueOf<T>(part: Part<readonly T[]>): readonly T[] {
 
 async function volumesOf(
   { reader, source }: ComparePorts,
-  { volumes }: DriverLists,
-  cluster: ClusterList,
+  { lists: { volumes }, cluster }: Sides,
   { kinds, graceMs, handlePrefix, earlier, budget, notRun, incomplete, signal }: Step,
 ): Promise<{ readonly findings: readonly Finding[]; readonly foreign: number }> {
   const none = { findings: [], foreign: 0 };
@@ -189,8 +190,7 @@ function attachmentsOf(
 
 async function snapshotsOf(
   { source }: ComparePorts,
-  { snapshots, volumes }: DriverLists,
-  cluster: ClusterList,
+  { lists: { snapshots, volumes }, cluster }: Sides,
   { kinds, graceMs, earlier, budget, notRun, incomplete, signal }: Step,
 ): Promise<readonly Finding[]> {
   if (!kinds.has('snapshots')) return [];

@@ -48,6 +48,12 @@ export interface DriverSource {
   readonly askSnapshot: Ask | undefined;
 }
 
+interface Half<P extends ListedPage, E> {
+  readonly capability: string;
+  readonly collector: Collector<P, E>;
+  readonly request: (token: string, options: CsiCallOptions) => Promise<P>;
+}
+
 /** A half that nobody asked for. */
 export const notAsked = 'it is not in --kinds';
 
@@ -82,9 +88,7 @@ export async function driverSource(
   const hasPublishedNodes = capabilities.has('LIST_VOLUMES_PUBLISHED_NODES');
 
   async function half<P extends ListedPage, E>(
-    capability: string,
-    { begin, take, listOf }: Collector<P, E>,
-    request: (token: string, options: CsiCallOptions) => Promise<P>,
+    { capability, collector: { begin, take, listOf }, request }: Half<P, E>,
     { nowMs, signal: stop }: ListPorts,
   ): Promise<Listed<E>> {
     if (!capabilities.has(capability)) return { kind: 'notRun', because: `the driver does not have ${capability}` };
@@ -106,18 +110,22 @@ export async function driverSource(
   const volumes = async (ports: ListPorts): Promise<Listed<ListedVolume>> =>
     kinds.has('volumes') || kinds.has('attachments')
       ? await half(
-          'LIST_VOLUMES',
-          volumeCollector(hasPublishedNodes ? 'published nodes' : 'none'),
-          (token, options) => channel.call('/csi.v1.Controller/ListVolumes', pageOf(token), options),
+          {
+            capability: 'LIST_VOLUMES',
+            collector: volumeCollector(hasPublishedNodes ? 'published nodes' : 'none'),
+            request: (token, options) => channel.call('/csi.v1.Controller/ListVolumes', pageOf(token), options),
+          },
           ports,
         )
       : { kind: 'notRun', because: notAsked };
   const snapshots = async (ports: ListPorts): Promise<Listed<ListedSnapshot>> =>
     kinds.has('snapshots')
       ? await half(
-          'LIST_SNAPSHOTS',
-          snapshotCollector(),
-          (token, options) => channel.call('/csi.v1.Controller/ListSnapshots', pageOf(token), options),
+          {
+            capability: 'LIST_SNAPSHOTS',
+            collector: snapshotCollector(),
+            request: (token, options) => channel.call('/csi.v1.Controller/ListSnapshots', pageOf(token), options),
+          },
           ports,
         )
       : { kind: 'notRun', because: notAsked };

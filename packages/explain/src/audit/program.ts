@@ -172,14 +172,18 @@ async function onePass({ cluster, source, list }: PassPorts, values: AuditValues
   const lists = await list(cluster);
   const recorded = await readCluster(reader, { driver, node: values.node });
   const kinds = kindsOf(values) ?? new Set();
-  const compared: Compared = await compare({ reader, source }, lists, recorded, {
-    kinds,
-    graceMs: values.grace,
-    handlePrefix: values['volume-id-prefix'],
-    earlier,
-    calls: values.calls,
-    signal: cluster.signal,
-  });
+  const compared: Compared = await compare(
+    { reader, source },
+    { lists, cluster: recorded },
+    {
+      kinds,
+      graceMs: values.grace,
+      handlePrefix: values['volume-id-prefix'],
+      earlier,
+      calls: values.calls,
+      signal: cluster.signal,
+    },
+  );
   const { seen, ...rest } = compared;
   const report = {
     ...rest,

@@ -30,7 +30,7 @@ async function make(p: Fixture, name: string): Promise<string> {
   return volume?.volume_id ?? '';
 }
 
-function record(p: Fixture, name: string, handle: string, by = driverName): void {
+function record(p: Fixture, name: string, { handle, by = driverName }: { handle: string; by?: string }): void {
   const volume = aVolume({ annotations: { [annotations.provisionedBy]: by } });
   p.server.seed({
     ...volume,
@@ -65,8 +65,9 @@ describe('the periodic audit', () => {
     const p = await audited();
     const handles = [await make(p, 'a'), await make(p, 'b'), await make(p, 'of another provisioner')];
     const left = await make(p, 'left');
-    for (const [at, handle] of handles.entries()) record(p, `pv-${at}`, handle, at === 2 ? 'other' : driverName);
-    record(p, 'pv-gone', 'gone');
+    for (const [at, handle] of handles.entries())
+      record(p, `pv-${at}`, { handle, by: at === 2 ? 'other' : driverName });
+    record(p, 'pv-gone', { handle: 'gone' });
     await p.settle();
     await pass(p);
     expect([p.calls(), found(p, 'unconfirmed'), found(p, 'missing'), p.events]).toEqual([[list], 2, undefined, []]);
@@ -80,7 +81,7 @@ describe('the periodic audit', () => {
     await pass(p);
     expect(p.events).toEqual(events);
     p.server.objects.remove(persistentVolumes, { name: 'pv-gone' });
-    record(p, 'pv-left', left);
+    record(p, 'pv-left', { handle: left });
     await pass(p);
     expect([found(p, 'missing'), found(p, 'unrecorded')]).toEqual([0, 0]);
     expect(p.calls()).toEqual([list, list, list, list]);
@@ -89,7 +90,7 @@ describe('the periodic audit', () => {
 
   it('given a difference that lasts, then its events are recorded again after a day', async () => {
     const p = await audited();
-    record(p, 'pv-0', await make(p, 'a'));
+    record(p, 'pv-0', { handle: await make(p, 'a') });
     await make(p, 'left');
     await p.settle();
     for (let hours = 0; hours < 20; hours += 1) await pass(p);
@@ -112,7 +113,7 @@ describe('the periodic audit', () => {
 
   it('[explain#122] given a leadership that ends in a pass, then the pass ends at once, without an event, and is not counted', async () => {
     const p = await audited();
-    record(p, 'pv-0', await make(p, 'a'));
+    record(p, 'pv-0', { handle: await make(p, 'a') });
     await make(p, 'left');
     await pass(p);
     p.driver.faults.add({ method: 'ListVolumes', action: { kind: 'hang' } });
@@ -128,7 +129,7 @@ describe('the periodic audit', () => {
   it('given a list that fails, then it is counted, and findings stay; given one that is a part, then nothing is concluded', async () => {
     const p = await audited();
     const handles = [await make(p, 'a'), await make(p, 'b'), await make(p, 'c')];
-    for (const [at, handle] of handles.entries()) record(p, `pv-${at}`, handle);
+    for (const [at, handle] of handles.entries()) record(p, `pv-${at}`, { handle });
     const gone = { method: 'ListVolumes', times: 1, action: { kind: 'answer', set: { entries: [] } } } as const;
     p.driver.faults.add({ method: 'ListVolumes', times: 1, action: { kind: 'fail', code: 'Unavailable' } });
     await pass(p);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The periodic audit of the whole csi-snapshotter, with a driver whose snapshots others make and remove. */
-import type { KubeObject } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { driverName } from '../../testing/builders.ts';
 import { aSnapshotter, type Fixture, type FixtureOptions } from '../../testing/snapshotter-fixture.ts';
@@ -29,7 +28,7 @@ function record(p: Fixture, name: string, handle: string): void {
     spec: { driver: driverName, deletionPolicy: 'Retain', source: { snapshotHandle: handle } },
     status: { readyToUse: true, snapshotHandle: handle, creationTime: 1, restoreSize: 1 },
   };
-  p.server.seed(content as KubeObject);
+  p.server.seed(content);
 }
 
 /** To the end of the next pass. */

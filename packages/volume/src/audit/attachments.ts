@@ -29,7 +29,7 @@ export function compareAttachments(state: AttachmentsState): readonly Finding[] 
   for (const [handle, { publishedNodeIds = [] }] of list.entries) {
     if (list.contradicted.has(handle) || !isRecorded(handle)) continue;
     for (const nodeId of publishedNodeIds) {
-      const found = publishedOf(state, pairs, handle, nodeId);
+      const found = publishedOf(state, { pairs, handle, nodeId });
       if (found !== undefined) findings.push(found);
     }
   }
@@ -40,12 +40,17 @@ export function compareAttachments(state: AttachmentsState): readonly Finding[] 
   return findings;
 }
 
+interface Published {
+  /** Those of the VolumeAttachments. */
+  readonly pairs: ReadonlySet<string>;
+  readonly handle: string;
+  readonly nodeId: string;
+}
+
 /** The driver has the volume published to the node. */
 function publishedOf(
   { list, nodeIds, recentlyAttached, earlier }: AttachmentsState,
-  pairs: ReadonlySet<string>,
-  handle: string,
-  nodeId: string,
+  { pairs, handle, nodeId }: Published,
 ): Finding | undefined {
   const about = { handle, node: nodeId, sinceMs: list.startedMs };
   if (!nodeIds.has(nodeId)) {

@@ -254,7 +254,7 @@ it.each<[string, string, Partial<VolumesState>, readonly string[]]>([
     },
     ['O17 doubtful doubtful X', 'O17 doubtful doubtful x'],
   ],
-])('%s: given %s, then this is found', (_, _given, changes, found) => {
+])('%s: given %s, then this is found', (...[, , changes, found]) => {
   expect(compareVolumes(volumes(changes)).findings.map(text)).toEqual(found);
 });
 
@@ -380,7 +380,7 @@ it.each<[string, string, AttachmentsState, readonly string[]]>([
     attachments(['gone'], { earlier: new Set([keyOf('attachedToGoneNode', 'a', 'gone')]) }),
     ['O15 attachedToGoneNode difference a'],
   ],
-])('%s: given %s, then this is found', (_, _given, state, found) => {
+])('%s: given %s, then this is found', (...[, , state, found]) => {
   expect(compareAttachments(state).map(text)).toEqual(found);
 });
 
@@ -499,7 +499,7 @@ it.each<[string, string, Partial<SnapshotsState>, readonly string[]]>([
     { list: listOf({ s: snapshot, t: snapshot }, { contradicted: new Set(['s']) }) },
     ['O17 doubtful doubtful s'],
   ],
-])('%s: given %s, then this is found', (_, _given, changes, found) => {
+])('%s: given %s, then this is found', (...[, , changes, found]) => {
   expect(compareSnapshots(snapshots(changes)).findings.map(text)).toEqual(found);
 });
 
