@@ -55,7 +55,9 @@ const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly
 const authors = new Set([...controllers, 'csi', 'volume']);
 
 /** Files of a controller that assemble the process, and so may know `sidecar`. */
-const assemblyFiles = new Set(['main.ts', 'program.ts', 'flags.ts', 'manifest.ts']);
+const assemblyFiles = new Set(['main.ts', 'program.ts', 'flags.ts', 'manifest.ts', 'dry-run.ts']);
+/** Who may ask what a controller would do, through its `./dry-run` door. */
+const dryRunPackages = new Set(['explain', 'world']);
 /** Where a package's `./testing` door may be used: never in what ships. */
 const testOnlyPackages = new Set(['sim', 'test-driver', 'world']);
 
@@ -76,6 +78,7 @@ const worldDoors: Readonly<Record<string, readonly string[]>> = {
  */
 const droppedPromises: Readonly<Record<string, string>> = {
   'packages/all-in-one/src/main-all.ts runMain': 'the whole program',
+  'packages/all-in-one/src/main-commands.ts runMain': 'the whole program',
   'packages/all-in-one/src/main-node.ts runPlainProgram':
     'the whole program: its failure is logged and becomes the exit code',
   'packages/attacher/src/main.ts runMain': 'the whole program',
@@ -101,6 +104,7 @@ const droppedPromises: Readonly<Record<string, string>> = {
   'packages/runtime/src/event-recorder/create-event-recorder.ts write': 'catches what writing throws',
   'packages/runtime/src/log/line-writer.ts gathered': 'catches what waiting throws',
   'packages/runtime/src/log/line-writer.ts sink.write': 'no promise: it calls back',
+  'packages/sidecar/src/rights/check.ts look': 'catches what asking throws',
   'packages/sidecar/src/process/run-in-process.ts sink.writeSync': 'no promise',
   'packages/sidecar/src/process/run-in-process.ts process.stdout.write': 'no promise',
 };
@@ -189,6 +193,7 @@ describe('doors between packages', () => {
         if (path === '') return [];
         if (entry.specifier === `${scope}runtime/internal` && (!authors.has(source.pkg) || source.area !== 'src'))
           return [];
+        if (path === 'dry-run' && dryRunPackages.has(source.pkg)) return [];
         if (path === 'testing' && (source.area !== 'src' || testOnlyPackages.has(source.pkg))) return [];
         return [`${entry.line} deep import ${entry.specifier}`];
       }),
@@ -217,10 +222,35 @@ describe('doors between packages', () => {
         controllers.includes(source.pkg) && !assemblyFiles.has(basename(source.path))
           ? source.imports
               .filter((entry) => entry.specifier === `${scope}sidecar`)
-              .map((entry) => `${entry.line} imports sidecar outside main.ts, program.ts, flags.ts and manifest.ts`)
+              .map((entry) => `${entry.line} imports sidecar outside ${[...assemblyFiles].join(', ')}`)
           : [],
       shipped,
     );
+    expect(found).toEqual([]);
+  });
+
+  it('[explain#87] given the dry run of a controller, then it decides nothing, and the loops are those of the controller', () => {
+    const dryRuns = shipped.filter(
+      ({ path }) => basename(path) === 'dry-run.ts' && !path.startsWith('packages/runtime/'),
+    );
+    expect(dryRuns.map(({ pkg }) => pkg).toSorted()).toEqual(controllers.toSorted());
+    for (const { text, imports, path, pkg } of dryRuns) {
+      expect(text, path).toMatch(/: \(.*\) => \w+Loops\(/);
+      expect(text, path).not.toMatch(/\b(if|switch|for|while)\b \(|function\*|yield|conclude\(/);
+      const names = imports.map(({ specifier }) => specifier);
+      expect(names, path).toContain(`./${pkg}.ts`);
+      expect(
+        names.filter((name) => /\/(flow|observe|steps|loop)\.ts$/.test(name)),
+        path,
+      ).toEqual([]);
+    }
+  });
+
+  it('given the dry run of a controller, then no other file of its package imports it, so that no bundle has it', () => {
+    const found = offences((source) => {
+      const own = source.imports.filter(({ specifier }) => specifier.endsWith('/dry-run.ts'));
+      return controllers.includes(source.pkg) ? own.map(({ line }) => `${line} imports dry-run.ts`) : [];
+    }, shipped);
     expect(found).toEqual([]);
   });
 

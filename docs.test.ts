@@ -13,13 +13,13 @@ const programsWithRows = ['attacher', 'resizer', 'csi-snapshotter', 'snapshot-co
 const packageOf = (page: string): string => page.replace(/^csi-/, '');
 const pageOf = (name: string): string => (name === 'snapshotter' ? 'csi-snapshotter' : name);
 
-/** Row ids that a behaviour page lists, as `page#id`; the provisioner has two pages, and so has explain. A case is a list item that begins with the id in bold. */
+/** Row ids that a behaviour page lists, as `page#id`. The provisioner and explain have several pages. A case is a list item that begins with the id in bold. */
 function documentedCases(): Set<string> {
   const rows = new Set<string>();
   for (const path of globSync('docs/behaviour/*.md', { cwd: root })) {
     const page = basename(path, '.md')
       .replace('provisioner-sources', 'provisioner')
-      .replace(/^audit$/, 'explain');
+      .replace(/^(rights|doctor|audit|dry-run|tracing)$/, 'explain');
     for (const match of readFileSync(join(root, path), 'utf8').matchAll(/^- \*\*([A-Z]{0,3}\d+[a-z]?)\*\* /gm)) {
       rows.add(`${page}#${match[1]}`);
     }
@@ -167,9 +167,9 @@ it('given a comment that cites rows, then the page of its package has them', () 
   });
   const rows = new Set([
     ...cases,
-    ...['provisioner', 'attacher', 'resizer', 'csi-snapshotter', 'snapshot-controller'].flatMap((program) => [
-      ...tableRows(program),
-    ]),
+    ...['provisioner', 'attacher', 'resizer', 'csi-snapshotter', 'snapshot-controller', 'explain'].flatMap(
+      (program) => [...tableRows(program)],
+    ),
     // The other pages of csi-provisioner.
     ...['-sources', '-topology-capacity'].flatMap((other) =>
       [...tableRows(`provisioner${other}`)].map((row) => row.replace(other, '')),
@@ -193,7 +193,7 @@ const usersPages = [
 /** To look something up in, most of it written by `npm run generate`; of a chart's page the values. */
 const lookedUp = ['docs/reference/{flags,rbac,drivers,metrics}.md'];
 const values = /<!-- values -->[\s\S]*<!-- end of values -->/;
-const mostWords = { all: 22_000, lookedUp: 9_000 };
+const mostWords = { all: 25_000, lookedUp: 11_000 };
 
 it.each(globSync(usersPages, { cwd: root }))(
   'given %s, which users read, then no cell of a table has more than 160 characters of prose',
@@ -219,7 +219,7 @@ it('given the first page, then it has at most 450 words', () => {
   expect(wordsOf(readFileSync(join(root, 'README.md'), 'utf8'))).toBeLessThanOrEqual(450);
 });
 
-it('given what users read, then it has at most 22,000 words, of which at most 9,000 are to look something up', () => {
+it('given what users read, then it has at most 25,000 words, of which at most 11,000 are to look something up', () => {
   const toLookUp = new Set(globSync(lookedUp, { cwd: root }));
   const pages = globSync(usersPages, { cwd: root }).map((path) => {
     const text = readFileSync(join(root, path), 'utf8');

@@ -4,7 +4,10 @@
  * beside each other in `dist/bin` at the root:
  *
  * - `<name>`: asks for Node.js 24 before anything else runs, in syntax that Node.js 18 still parses, and runs the bundle.
- * - `<name>.js`: the self-contained bundle. The program that combines the others has a second one for nodes, `<name>-node.js`.
+ * - `<name>.js`: the self-contained bundle. The program that combines the others has one for nodes
+ *   beside it, `<name>-node.js`, and one for the commands of people, `<name>-commands.js`.
+ * - `<name>-tracing.js`: what `--tracing-endpoint` loads, for programs with controllers. It is a file of its own, because V8 parses the whole of
+ *   a bundle and most processes do not trace. Measured in docs/adr/0016.
  * - `<name>.<architecture>.cache`: what V8 makes of the bundle's text, so that it does not parse the whole of it at each start. V8 refuses
  *   it in another Node.js, and compiles the bundle then, as it does where there is no cache for its processor. Measured in docs/adr/0014.
  *
@@ -15,8 +18,9 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
-import { build, type Metafile } from 'esbuild';
+import { build, type Metafile, type Plugin } from 'esbuild';
 import { clientNodeWithoutTransport } from './client-node.ts';
+import { commandNames } from '../packages/all-in-one/src/commands.ts';
 import { manifests } from './manifests.ts';
 
 /** The oldest Node.js that must be able to parse the file in order to say what it needs. */
@@ -66,11 +70,23 @@ function planOf(kind: ProgramManifest['kind']): { readonly parts: readonly Part[
   return {
     parts: [
       { entry: 'main-node.ts', ...forNodes, path: `${outfile}-node` },
+      { entry: 'main-commands.ts', ...usual, path: `${outfile}-commands` },
       { entry: 'main-all.ts', ...usual },
     ],
-    choice: `if(process.argv[2]==='node'){${withLowMemory}run(__filename+'-node')}else run(__filename)`,
+    choice: `const word=process.argv[2];if(word==='node'){${withLowMemory}run(__filename+'-node')}else run(${JSON.stringify(commandNames)}.includes(word)?__filename+'-commands':__filename)`,
   };
 }
+
+/** The import that begins tracing leads to the file beside the bundle. */
+const tracingEntry = join(root, 'packages/sidecar/src/tracing/otlp.ts');
+const tracingApart: Plugin = {
+  name: 'tracing apart',
+  setup: (building) => {
+    building.onResolve({ filter: /\/otlp\.ts$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: `./${manifest.name}-tracing.js`, external: true } : undefined,
+    );
+  },
+};
 
 interface Bundle {
   readonly text: string;
@@ -78,9 +94,9 @@ interface Bundle {
   readonly metafile: Metafile;
 }
 
-async function bundle(entry: string): Promise<Bundle> {
+async function bundle(entryPoint: string): Promise<Bundle> {
   const result = await build({
-    entryPoints: [join(process.cwd(), 'src', entry)],
+    entryPoints: [entryPoint],
     outfile,
     write: false,
     bundle: true,
@@ -101,7 +117,7 @@ async function bundle(entry: string): Promise<Bundle> {
       // Some libraries locate themselves by it; CommonJS has none.
       'import.meta.url': 'importMetaUrl',
     },
-    plugins: [clientNodeWithoutTransport],
+    plugins: [clientNodeWithoutTransport, tracingApart],
     // A name that a stand-in of it does not have.
     logOverride: { 'import-is-undefined': 'error' },
   });
@@ -128,10 +144,18 @@ function writeCache(path: string, flags: string): void {
 }
 
 mkdirSync(outDir, { recursive: true });
-const bundles = await Promise.all(parts.map(({ entry }) => bundle(entry)));
+const bundles = await Promise.all(parts.map(({ entry }) => bundle(join(process.cwd(), 'src', entry))));
 for (const [index, { path, flags }] of parts.entries()) {
   write(path, bundles[index]!);
   writeCache(path, flags);
+}
+if (bundles.some(({ text }) => text.includes(`${name}-tracing.js`))) {
+  const tracing = await bundle(tracingEntry);
+  writeFileSync(
+    `${outfile}-tracing.js`,
+    `const importMetaUrl=require("node:url").pathToFileURL(__filename).href;\n${tracing.text}\n`,
+  );
+  bundles.push(tracing);
 }
 writeFileSync(outfile, `#!/usr/bin/env node\n"use strict";${earlyHandlers}${nodeCheck}\n${loader}\n${choice}\n`);
 chmodSync(outfile, 0o755);

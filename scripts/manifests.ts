@@ -2,8 +2,9 @@
 /** All programs. Imports are relative on purpose: manifests are no part of what packages offer to each other. */
 import {
   allInOneManifest,
-  auditManifest,
   combinedManifest,
+  auditManifest,
+  explainManifest,
   leftoversManifest,
 } from '../packages/all-in-one/src/manifest.ts';
 import { attacherManifest } from '../packages/attacher/src/manifest.ts';
@@ -29,6 +30,7 @@ export const manifests: readonly (ProgramManifest & { readonly name: ProgramName
   combinedManifest,
   allInOneManifest,
   leftoversManifest,
+  explainManifest,
   auditManifest,
 ];
 

@@ -260,7 +260,7 @@ async function checkPrograms(): Promise<void> {
       }
       const path = join(scratch, name);
       for (const file of readdirSync(dirname(built))) {
-        if (file === name || new RegExp(`^${name}(-node)?(\\.\\w+)?\\.(js|cache)$`).test(file))
+        if (file === name || new RegExp(`^${name}(-node|-commands|-tracing)?(\\.\\w+)?\\.(js|cache)$`).test(file))
           copyFileSync(join(dirname(built), file), join(scratch, file));
       }
       const socket = [

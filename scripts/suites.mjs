@@ -29,7 +29,7 @@ export const suites = [
     name: 'unit',
     // Without the files that need a kubectl, built programs, containers or helm: they are suites of their own.
     command:
-      'vitest run --exclude=e2e/src/contract/kubectl.test.ts --exclude=images/src/inspection.test.ts --exclude=images/src/started.test.ts --exclude=charts/*/tests/render/** --exclude=e2e/src/alerts/alerts.test.ts --reporter=default --reporter=json --outputFile.json=reports/vitest.json',
+      'vitest run --exclude=e2e/src/contract/kubectl.test.ts --exclude=e2e/src/traces/otel.test.ts --exclude=images/src/inspection.test.ts --exclude=images/src/started.test.ts --exclude=charts/*/tests/render/** --exclude=e2e/src/alerts/alerts.test.ts --reporter=default --reporter=json --outputFile.json=reports/vitest.json',
     report: 'vitest',
     after: ['packages for file systems and a real kubelet', 'build'],
   },
@@ -70,6 +70,13 @@ export const suites = [
     report: 'kubectl',
     needs: 'go',
     after: ['foreign programs'],
+  },
+  {
+    name: 'traces',
+    command: 'npm run otel --silent',
+    report: 'otel',
+    needs: 'go',
+    after: ['build', 'foreign programs'],
   },
   {
     name: 'charts',
@@ -139,6 +146,7 @@ export const parts = {
     'csi-sanity',
     'grpc conformance',
     'kubectl on sim',
+    'traces',
     'charts',
     'the runtime as a package',
     'programs under flood',

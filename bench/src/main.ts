@@ -17,6 +17,10 @@ const others: Readonly<Record<string, { readonly what: string; readonly run: () 
     what: 'what the client runtime costs: memory, sync, events, work queue',
     run: () => import('./runtime/main.ts'),
   },
+  traces: {
+    what: 'what traces of runs cost: CPU time, memory, allocation',
+    run: () => import('./traces/main.ts'),
+  },
 };
 
 const [name = '', ...args] = process.argv.splice(2, 1).concat(process.argv.slice(2));

@@ -46,14 +46,18 @@ const runtime: Readonly<Record<PlatformName, readonly string[]>> = {
 };
 /** As Node.js calls the processor of the build. */
 const builtOn = { x64: 'amd64', arm64: 'arm64' }[process.arch as string];
-/** The program that combines the others has a bundle for nodes as well. */
-const bundlesOf = (name: string): readonly string[] => (name === 'csi-sidecars' ? [name, `${name}-node`] : [name]);
+/** The program that combines the others has one for nodes as well, and one for the commands of people. */
+const bundlesOf = (name: string): readonly string[] =>
+  name === 'csi-sidecars' ? [name, `${name}-node`, `${name}-commands`] : [name];
+/** Programs with controllers have a bundle for traces, which is loaded so seldom that it has no cache. */
+const hasTraces = (name: string): boolean => !/registrar|livenessprobe|webhook/.test(name);
 const programFiles = (name: string, architecture: string): readonly string[] => [
   name,
   ...bundlesOf(name).flatMap((bundle) => [
     `${bundle}.js`,
     ...(architecture === builtOn ? [`${bundle}.${process.arch}.cache`] : []),
   ]),
+  ...(hasTraces(name) ? [`${name}-tracing.js`] : []),
   ...['LICENSE', 'THIRD-PARTY-NOTICES', 'sbom.spdx.json'].map((file) => `usr/share/doc/${name}/${file}`),
 ];
 

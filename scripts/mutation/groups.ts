@@ -51,6 +51,6 @@ export const groups: readonly Group[] = packages.map((name) => ({
 export function filesOf(root: string, group: Group): readonly string[] {
   return group.files
     .flatMap((pattern) => globSync(pattern, { cwd: root }))
-    .filter((path) => !/\.test\.ts$|\/gen\/|\/(main|main-all|main-node|index|internal)\.ts$/.test(path))
+    .filter((path) => !/\.test\.ts$|\/gen\/|\/(main|main-all|main-commands|main-node|index|internal)\.ts$/.test(path))
     .sort();
 }

@@ -20,6 +20,7 @@ import {
   untilReady,
 } from '../scenarios/snapshots/steps.ts';
 import type { Display } from './display.ts';
+import { explained } from './explained.ts';
 import { mebibytes, type User, type Users } from './users.ts';
 
 const [size, grownSize] = ['1Gi', '2Gi'];
@@ -55,6 +56,12 @@ export async function showLife(ctx: ScenarioContext, users: Users, display: Disp
     },
     () => `${namespace}/${writer.claim}, ${size}; nothing happens before a pod wants it`,
   );
+  const waiting = await display.step(
+    'csi-sidecars explain',
+    () => explained(ctx, `pvc/${writer.claim}`),
+    () => 'why the claim waits, and whose turn it is:',
+  );
+  for (const line of waiting) display.line(`         ${line}`);
   await display.step(
     'pod created',
     () => users.start(writer),

@@ -35,6 +35,7 @@ import { examples } from './packaging/examples.ts';
 import { images } from './packaging/images.ts';
 import { releases } from './packaging/releases.ts';
 import { stockSnapshotController } from './packaging/snapshot-controller.ts';
+import { explain } from './observability/explain.ts';
 import { observability } from './observability/observability.ts';
 import { basics } from './provisioner/basics.ts';
 import { capacity } from './provisioner/capacity.ts';
@@ -56,6 +57,7 @@ import { nodeExpansion } from './resizer/node-expansion.ts';
 import { scale } from './scale/scale.ts';
 import { hostility } from './security/hostile.ts';
 import { inCluster } from './security/in-cluster.ts';
+import { lookingAtRights } from './security/look-at-rights.ts';
 import { missingRights } from './security/rights.ts';
 import { secrecy } from './security/secrets.ts';
 import { tokens } from './security/tokens.ts';
@@ -108,8 +110,10 @@ export const allScenarios: readonly Scenario[] = [
   ...elections,
   ...secrecy,
   ...missingRights,
+  ...lookingAtRights,
   ...hostility,
   ...observability,
+  ...explain,
   ...scale,
   ...chaos,
   ...attachmentChaos,

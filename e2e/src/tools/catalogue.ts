@@ -17,6 +17,7 @@ type Single =
   | 'helm'
   | 'kind'
   | 'kubeconform'
+  | 'otel-peer'
   | 'promtool';
 
 export type ToolName =
@@ -69,6 +70,13 @@ const h2spec: Family = { name: 'h2spec', module: 'github.com/summerwind/h2spec',
 const grpcPeer: Family = {
   name: 'grpc-peer',
   module: 'google.golang.org/grpc',
+  ldflags: () => strip,
+  sources: ['main.go'],
+};
+/** The same. */
+const otelPeer: Family = {
+  name: 'otel-peer',
+  module: 'go.opentelemetry.io/collector/receiver/otlpreceiver',
   ldflags: () => strip,
   sources: ['main.go'],
 };
@@ -158,6 +166,7 @@ export const catalogue: Readonly<Record<ToolName, Tool>> = {
   },
   h2spec: { name: 'h2spec', family: h2spec, package: `${h2spec.module}/cmd/h2spec`, inKubebuilderAssets: false },
   'grpc-peer': { name: 'grpc-peer', family: grpcPeer, package: '.', inKubebuilderAssets: false },
+  'otel-peer': { name: 'otel-peer', family: otelPeer, package: '.', inKubebuilderAssets: false },
   helm: { name: 'helm', family: helm, package: `${helm.module}/cmd/helm`, inKubebuilderAssets: false },
   kind: { name: 'kind', family: kind, package: kind.module, inKubebuilderAssets: false },
   kubeconform: {

@@ -53,7 +53,9 @@ const built = join(repositoryRoot, 'dist', 'bin');
 /** The text of each bundle, and V8's code cache of it if it was made on such a platform. */
 function bundlesOf(name: ProgramName, platform: PlatformName): readonly string[] {
   const endings = ['.js', `.${nodeArchitectures[platform]}.cache`];
-  const files = [name, `${name}-node`].flatMap((bundle) => endings.map((ending) => `${bundle}${ending}`));
+  const files = [name, `${name}-node`, `${name}-commands`, `${name}-tracing`].flatMap((bundle) =>
+    endings.map((ending) => `${bundle}${ending}`),
+  );
   return files.filter((file) => existsSync(join(built, file)));
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { settle } from '@csi-sidecars/runtime/testing';
+import type { ProgramDeps } from '@csi-sidecars/sidecar';
 import { fakeHost } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
-import { type Commands, ofCommand, runCommand } from './commands.ts';
+import { isCommand, ofCommand, runCommand, runControllers } from './commands.ts';
 
 /** The exit code, what ran with which command line, and the output. */
 async function run(...args: readonly string[]) {
@@ -10,8 +11,8 @@ async function run(...args: readonly string[]) {
   const started: unknown[] = [];
   let isFlushed = false;
   const note =
-    (name: string): Commands['all'] =>
-    async (deps) => {
+    (name: string) =>
+    async (deps: ProgramDeps): Promise<number> => {
       // Everything else is handed on.
       expect(deps).toEqual({ lifecycle, host: { ...whole, args: deps.host.args, argv0: deps.host.argv0 } });
       started.push(name, deps.host.argv0, deps.host.args);
@@ -29,14 +30,16 @@ async function run(...args: readonly string[]) {
       return { ...host.openStderr(notice), flush };
     },
   };
-  const commands = {
-    all: note('all'),
-    explain: note('explain'),
-    audit: note('audit'),
-    leftovers: note('leftovers'),
-    'chart-test': note('chart-test'),
-  };
-  const code = await runCommand({ host: whole, lifecycle }, commands);
+  const deps = { host: whole, lifecycle };
+  // As the main file chooses.
+  const code = isCommand(args[0])
+    ? await runCommand(deps, {
+        explain: note('explain'),
+        audit: note('audit'),
+        leftovers: note('leftovers'),
+        'chart-test': note('chart-test'),
+      })
+    : await runControllers(deps, note('all'));
   return { code, started, logged: host.logged(), isFlushed };
 }
 
@@ -82,4 +85,19 @@ it.each([
 it('given the host of the command node, then it sees the arguments after its name, and is called by both names', () => {
   const host = fakeHost({ args: ['node', '--a', '--b'] });
   expect(ofCommand(host, 'node')).toEqual({ ...host, args: ['--a', '--b'], argv0: '/program node' });
+});
+
+it('given the name by which kubectl runs a plugin, then usage texts say kubectl csi-sidecars', () => {
+  const host = { ...fakeHost({ args: ['explain'] }), argv0: '/home/a/bin/kubectl-csi_sidecars' };
+  expect(ofCommand(host, 'explain').argv0).toBe('kubectl csi-sidecars explain');
+});
+
+it('given a word that is no command, when run as one, then the commands are listed, and the exit code is 2', async () => {
+  const { lifecycle, ...host } = fakeHost({ args: ['all'] });
+  const never = (): Promise<number> => Promise.reject(new Error('it ran'));
+  const code = await runCommand(
+    { host, lifecycle },
+    { explain: never, audit: never, leftovers: never, 'chart-test': never },
+  );
+  expect(code).toBe(2);
 });

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** csi-sidecars from source. Its bundle chooses between the same two files, see scripts/bundle.ts. */
-if (process.argv[2] === 'node') await import('./main-node.ts');
+/** csi-sidecars from source. Its bundle chooses between the same files, see scripts/bundle.ts. */
+import { isCommand } from './commands.ts';
+
+const [, , word] = process.argv;
+if (word === 'node') await import('./main-node.ts');
+else if (isCommand(word)) await import('./main-commands.ts');
 else await import('./main-all.ts');

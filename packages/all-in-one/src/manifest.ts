@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { auditProgram, auditRules } from '@csi-sidecars/explain';
+import { auditProgram, auditRules, explainProgram, explainRules } from '@csi-sidecars/explain';
 import { leftoversProgram, leftoversRules } from '@csi-sidecars/provisioner';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
 import { allFlags, allGates } from './all/command-line.ts';
@@ -39,6 +39,18 @@ export const leftoversManifest: ProgramManifest<'csi-sidecars', 'command'> = {
   commandLine: 'csi-sidecars leftovers',
   flags: { syntax: leftoversProgram.syntax, flags: { ...leftoversProgram.flags }, gates: leftoversProgram.gates },
   rules: leftoversRules,
+  lockName: undefined,
+  driverNeeds: [],
+};
+
+/** A command of the same binary, run by a person. Its rights are those of the person. */
+export const explainManifest: ProgramManifest<'csi-sidecars', 'command'> = {
+  name: 'csi-sidecars',
+  kind: 'command',
+  package: 'all-in-one',
+  commandLine: 'csi-sidecars explain',
+  flags: { syntax: explainProgram.syntax, flags: { ...explainProgram.flags }, gates: explainProgram.gates },
+  rules: explainRules,
   lockName: undefined,
   driverNeeds: [],
 };

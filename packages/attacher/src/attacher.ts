@@ -22,11 +22,11 @@ export interface AttacherOptions {
   readonly settings: AttacherSettings;
 }
 
-export function createAttacher({ channel, ...ports }: AttacherDeps, options: AttacherOptions): Controller {
-  return createController(ports, loopsOf({ channel, metrics: ports.metrics }, options));
+export function createAttacher(deps: AttacherDeps, options: AttacherOptions): Controller {
+  return createController(deps, attacherLoops(deps, options));
 }
 
-function loopsOf(
+export function attacherLoops(
   { channel, metrics }: Pick<AttacherDeps, 'channel' | 'metrics'>,
   { driver, settings }: AttacherOptions,
 ): readonly Loop[] {

@@ -6,3 +6,5 @@ export { csiError, fakeCsiChannel, hang } from './fake-channel.ts';
 export type { Answer, FakeCsiChannel, RecordedCall, Reply } from './fake-channel.ts';
 export { serveCsi } from './serve.ts';
 export type { CsiServer, Handlers, ServedCall } from './serve.ts';
+export { markedMessage, methodsOfService } from './marked-message.ts';
+export type { MarkedMethod, Marks } from './marked-message.ts';

@@ -19,8 +19,8 @@ import {
   lease,
   namespace,
   node,
-  podWith,
   pod,
+  podWith,
   requestsOf,
   run,
   storageClass,
@@ -451,11 +451,11 @@ describe('the screen', () => {
         'Error   14s ago, 9 times, InvalidArgument: "rpc error: code = InvalidArgument',
         '        desc = pool p1 does not exist"',
         'Retry   yes, by itself within 5m: after its backoff',
-        'Change  its parameters, by a new class: those of a class cannot be changed',
-        '        (StorageClass gp, parameters)',
+        'Change  make a new class with other parameters: those of a class cannot be',
+        '        changed (StorageClass gp, parameters)',
         'Change  what the message names in the storage system',
         'Risk    none',
-        'Row     X25',
+        'Row     X25; C24 of csi-provisioner (computed): would try again',
         'Next    kubectl get storageclass gp -o yaml',
         '',
       ].join('\n'),
@@ -553,7 +553,7 @@ describe('volumes of other kinds', () => {
     const { attachmentNameOf } = await import('./facts/volume.ts');
     const expected = attachmentNameOf({ driver: ebs, handle: 'vol-1', isMigrated: true }, 'node-a');
     expect(requestsOf(host).some((path) => path.includes(expected))).toBe(true);
-    expect(document.sentence).toContain('X4');
+    expect(document.sentence).toContain('(X4: ');
   });
 
   it('[explain#64] given a hostPath volume, when explained, then no sidecar is involved', async () => {

@@ -4,5 +4,6 @@ export { auditProgram } from './audit/audit-flags.ts';
 export { auditRules } from './audit/rbac.ts';
 export { runAudit } from './audit/program.ts';
 export { explainProgram } from './command/explain-flags.ts';
+export { explainRules } from './command/rbac.ts';
 export { runExplain } from './command/program.ts';
 export type { ExplainDeps } from './command/program.ts';

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The situations about which people ask most often. They are those of a cluster with upstream's sidecars: no part of the answer needs ours. */
-import { describe, expect, it } from 'vitest';
 import type { FakeHost } from '@csi-sidecars/sidecar/testing';
+import type { Transport } from '@csi-sidecars/runtime';
+import { describe, expect, it } from 'vitest';
 import {
   add,
   addWithEvent,
@@ -110,7 +111,8 @@ describe('a claim that is not provisioned', () => {
     const host = refused('InvalidArgument', 'pool p1 does not exist', { firstAgo: 840, lastAgo: 14, count: 9 });
     const explained = await explain(host, ofData);
     expect(told(explained)).toEqual({ row: 'X25', code: 4, actor: 'administrator' });
-    const { error, changes, turn } = explained.document;
+    const { decision, error, changes, turn } = explained.document;
+    expect(decision).toMatchObject({ program: 'csi-provisioner', row: 'C24', action: 'conclude', origin: 'computed' });
     expect(error).toMatchObject({
       code: 3,
       codeName: 'InvalidArgument',
@@ -567,29 +569,43 @@ describe('a claim that wants to be larger, or other', () => {
     expect(explained.document.sentence).toContain('any size above 10Gi');
   });
 
-  it('[explain#31] given no trace of csi-resizer for ten minutes, and an account without list pods, when explained, then that right is found missing; without the right to ask, the sentence says often', async () => {
-    const managed = (host: FakeHost): object => ({
-      managedFields: [{ manager: 'kubectl', operation: 'Update', time: ago(host, 600) }],
-    });
-    const host = clusterOf(objects);
-    add(
-      host,
-      boundClaim('data', { ...growing, metadata: managed(host) }),
-      ...leading(host, 'csi-resizer', resizerLease),
-    );
-    const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X66', code: 4, actor: 'csi-resizer' });
-    expect(explained.document.sentence).toContain('often');
-    const recent = clusterOf(objects);
-    add(
-      recent,
-      boundClaim('data', {
-        ...growing,
-        metadata: { managedFields: [{ manager: 'kubectl', operation: 'Update', time: ago(recent, 60) }] },
-      }),
-      ...leading(recent, 'csi-resizer', resizerLease),
-    );
-    expect(told(await explain(recent, ofData))).toMatchObject({ row: 'X66', code: 3 });
+  it('[explain#31] given no trace of csi-resizer for ten minutes, and an account that may not list pods, when explained, then that right is found missing; without an answer, the sentence says often', async () => {
+    const arranged = (seconds: number, allowed: boolean | undefined): FakeHost => {
+      const intercept =
+        (transport: Transport): Transport =>
+        async (request) => {
+          if (!request.path.endsWith('/subjectaccessreviews')) return await transport(request);
+          const status = allowed === undefined ? { allowed: false, evaluationError: 'a webhook' } : { allowed };
+          const body = Buffer.from(
+            JSON.stringify({ kind: 'SubjectAccessReview', apiVersion: 'authorization.k8s.io/v1', status }),
+          );
+          return {
+            status: 201,
+            headers: { 'content-type': 'application/json' },
+            body: (async function* () {
+              yield body;
+            })(),
+          };
+        };
+      const host = clusterOf(objects, { intercept });
+      const managedFields = [{ manager: 'kubectl', operation: 'Update', time: ago(host, seconds) }];
+      add(
+        host,
+        boundClaim('data', { ...growing, metadata: { managedFields } }),
+        ...leading(host, 'csi-resizer', resizerLease),
+      );
+      return host;
+    };
+    const missing = await explain(arranged(600, false), ofData);
+    expect(told(missing)).toEqual({ row: 'X66', code: 4, actor: 'csi-resizer' });
+    expect(missing.document.findings).toEqual(['rights-7']);
+    expect(missing.document.sentence).not.toContain('often');
+    for (const allowed of [true, undefined]) {
+      const open = await explain(arranged(600, allowed), ofData);
+      expect([told(open), open.document.findings]).toEqual([{ row: 'X66', code: 4, actor: 'csi-resizer' }, []]);
+      expect(open.document.sentence).toContain('often');
+    }
+    expect(told(await explain(arranged(60, false), ofData))).toMatchObject({ row: 'X66', code: 3 });
   });
 
   it('[explain#32] given a volume that has grown, and no pod, when explained, then its file system grows with the next pod', async () => {

@@ -155,6 +155,8 @@ export interface Liveness {
   readonly because: string;
   readonly pod?: string | undefined;
   readonly namespace?: string | undefined;
+  /** Of its container, variables expanded. Undefined: not known. */
+  readonly args?: readonly string[] | undefined;
 }
 
 export const noRisk: Risk = { level: 'none', of: undefined, ifYou: undefined, sentence: 'none' };

@@ -10,6 +10,7 @@ import {
   createController,
   createTrigger,
   type EventRecorder,
+  type Loop,
   type ObjectKey,
   runTogether,
 } from '@csi-sidecars/runtime';
@@ -22,7 +23,7 @@ import { createClaimMemory } from './claim/memory.ts';
 import { unsettledLog } from './claim/unsettled-log.ts';
 import { createOwnership } from './ownership.ts';
 import type { ClaimDeps } from './claim/state.ts';
-import { createProvisionerMetrics } from './metrics.ts';
+import { createProvisionerMetrics, type ProvisionerMetrics } from './metrics.ts';
 import { saveLoop } from './volume-store/loop.ts';
 import type { ProvisionerSettings } from './settings.ts';
 import { createSourceReferences } from './source/references.ts';
@@ -48,10 +49,38 @@ export interface ProvisionerOptions {
   readonly settings: ProvisionerSettings;
 }
 
-export function createProvisioner(
+export function createProvisioner(deps: ProvisionerDeps, options: ProvisionerOptions): Controller {
+  const { provisioning: loops, capacity, metrics } = provisionerLoops(deps, options);
+  const controller = createController(deps, loops);
+  const provisioning: Controller = {
+    run: async (signal) => {
+      try {
+        await controller.run(signal);
+      } finally {
+        // The memory ends with the run, and the process may go on.
+        metrics.unsettledDeleted(0);
+      }
+    },
+  };
+  if (capacity === undefined) return provisioning;
+  // A controller of its own, so that a cluster that does not serve or permit capacity objects still gets volumes.
+  const publishing = createController(deps, capacity);
+  return {
+    run: (signal) => runTogether([(stop) => provisioning.run(stop), (stop) => publishing.run(stop)], signal),
+  };
+}
+
+export interface ProvisionerLoops {
+  readonly provisioning: readonly Loop[];
+  /** Undefined if capacity is not published. */
+  readonly capacity: readonly Loop[] | undefined;
+  readonly metrics: ProvisionerMetrics;
+}
+
+export function provisionerLoops(
   { channel: given, events, driverEvents, capacity: capacityPorts, ...ports }: ProvisionerDeps,
   { driver, settings }: ProvisionerOptions,
-): Controller {
+): ProvisionerLoops {
   const { node } = settings;
   const isAudited = settings.auditIntervalMs > 0 && driver.controllerCapabilities.has('LIST_VOLUMES');
   const counted = isAudited ? countCalls(given) : undefined;
@@ -95,7 +124,7 @@ export function createProvisioner(
   };
   const { patienceMs } = node ?? { patienceMs: 0 };
   const turns = createOwnership<ObjectKey>(ports, { baseDelayMs: patienceMs, maxDelayMs: patienceMs });
-  const controller = createController(ports, [
+  const provisioning = [
     claimLoop(deps, watched, ports.clock),
     unsettledLog(deps.memory),
     ...(counted === undefined
@@ -120,21 +149,6 @@ export function createProvisioner(
       sources,
       liveClaims: createLiveClaims(),
     }),
-  ]);
-  const provisioning: Controller = {
-    run: async (signal) => {
-      try {
-        await controller.run(signal);
-      } finally {
-        // The memory ends with the run, and the process may go on.
-        metrics.unsettledDeleted(0);
-      }
-    },
-  };
-  if (capacity === undefined) return provisioning;
-  // A controller of its own, so that a cluster that does not serve or permit capacity objects still gets volumes.
-  const publishing = createController(ports, capacity.loops);
-  return {
-    run: (signal) => runTogether([(stop) => provisioning.run(stop), (stop) => publishing.run(stop)], signal),
-  };
+  ];
+  return { provisioning, capacity: capacity?.loops, metrics };
 }

@@ -26,6 +26,7 @@ import {
   definedOnly,
   identityOf,
   type InformerOptions,
+  isTraceparent,
   type Node,
   nodes,
   type PersistentVolume,
@@ -318,6 +319,7 @@ function trimAnnotations(volume: PersistentVolume): Readonly<Record<string, stri
     const value = found[name];
     if (value !== undefined) kept[name] = value;
   }
+  for (const [name, value] of Object.entries(found)) if (isTraceparent(name, value)) kept[name] = value;
   return kept;
 }
 

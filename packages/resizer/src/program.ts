@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-resizer as a program: what is its own between the first argument and the exit code. */
+import { neededRules } from '@csi-sidecars/runtime';
 import { CsiError, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
 import {
+  type AttributesClassGate,
   ExitError,
   exitCodes,
   orExit,
@@ -15,6 +17,7 @@ import { replacesPlugin } from '@csi-sidecars/volume';
 import { canModify, type Expansion, type ResizerDriver } from './driver.ts';
 import { type ResizerGate, resizerProgram, type ResizerValues } from './flags.ts';
 import { lockNameOf } from './names.ts';
+import { clusterRules, rightsFacts } from './rbac.ts';
 import { refusedFlags, type Timeouts, timeoutsOf, toSettings } from './read-settings.ts';
 import { createResizer } from './resizer.ts';
 import type { ResizerSettings } from './settings.ts';
@@ -35,6 +38,7 @@ export const resizerSidecar: SidecarProgram<ResizerValues, ResizerGate> = {
     const { channel, name } = context;
     return {
       lockName: lockNameOf(name),
+      rights: { cluster: neededRules(clusterRules, rightsFacts(driver, settings)) },
       assemble: ({ recorderOf, ...ports }) => {
         const events = recorderOf({ component: `external-resizer ${name}` });
         return createResizer({ ...ports, channel, events }, { driver, settings });
@@ -47,7 +51,10 @@ export function runResizer(deps: ProgramDeps): Promise<number> {
   return runSidecarProgram(deps, resizerSidecar);
 }
 
-async function featuresOf(context: Context): Promise<ResizerSettings['features']> {
+/** What gates and the cluster decide. */
+export async function featuresOf(
+  context: AttributesClassGate & { readonly started: Pick<Context['started'], 'gates'> },
+): Promise<ResizerSettings['features']> {
   const { gates } = context.started;
   return {
     annotateFsResize: gates.AnnotateFsResize,

@@ -32,7 +32,9 @@ export interface ResizerOptions {
 
 /** Each loop waits for its own caches only: without the right to list pods, say, modifications go on. */
 export function createResizer({ channel, events, ...ports }: ResizerDeps, options: ResizerOptions): Controller {
-  const controllers = loopsOf({ ...ports, channel, events }, options).map((loop) => createController(ports, [loop]));
+  const controllers = resizerLoops({ ...ports, channel, events }, options).map((loop) =>
+    createController(ports, [loop]),
+  );
   return {
     run: (signal) =>
       runTogether(
@@ -42,7 +44,10 @@ export function createResizer({ channel, events, ...ports }: ResizerDeps, option
   };
 }
 
-function loopsOf(deps: ResizerDeps, { driver, settings }: ResizerOptions): readonly Loop[] {
+export function resizerLoops(
+  deps: Pick<ResizerDeps, 'channel' | 'events' | 'clock' | 'logger'>,
+  { driver, settings }: ResizerOptions,
+): readonly Loop[] {
   const { channel, events, clock } = deps;
   const watched = watchedBy({ driverName: driver.name, resyncMs: settings.resyncMs });
   const locks = createVolumeLocks();

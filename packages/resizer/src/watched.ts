@@ -17,6 +17,7 @@ import {
   definedOnly,
   identityOf,
   type InformerOptions,
+  isTraceparent,
   type ObjectKey,
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -181,7 +182,9 @@ function keptAnnotations(
   found: Readonly<Record<string, string>> | undefined,
   names: readonly string[],
 ): Readonly<Record<string, string>> | undefined {
-  const kept = Object.entries(found ?? {}).filter(([name]) => names.includes(name));
+  const kept = Object.entries(found ?? {}).filter(
+    ([name, value]) => names.includes(name) || isTraceparent(name, value),
+  );
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 

@@ -5,6 +5,9 @@ export { runController } from './program/run-controller.ts';
 export type { ProgramParts, RunControllerOptions, RunPorts } from './program/options.ts';
 export type { ApiParts } from './program/connect-api.ts';
 export type { LeaseOptions } from './program/under-lease.ts';
+// Traces.
+export { isTraceparent } from './tracing/subject.ts';
+export type { Attributes, AttributeValue, CallParent, Span, Tracer, TraceSubject } from './tracing/tracer.ts';
 // Loops.
 export { isResync } from './loop/change.ts';
 export { createController } from './loop/create-controller.ts';
@@ -22,6 +25,7 @@ export type {
   LoopSpec,
   LoopTypes,
   Run,
+  TracedObjects,
   WakeSource,
   When,
 } from './loop/loop.ts';
@@ -80,7 +84,8 @@ export { findObject, gettingByList } from './api/find-object.ts';
 export type { FindDeps } from './api/find-object.ts';
 export { ignoreNotFound } from './api/ignore-not-found.ts';
 export { stringifyJson } from './api/json.ts';
-export type { PolicyRule, UsedRule } from './api/policy-rule.ts';
+export { neededRules } from './api/policy-rule.ts';
+export type { CheckedRule, PolicyRule, RuleCondition, UsedRule } from './api/policy-rule.ts';
 export { readSecret } from './api/read-secret.ts';
 export { servesKind } from './api/served-kind.ts';
 export { rereadOnConflict, retryOnConflict } from './api/retry-on-conflict.ts';

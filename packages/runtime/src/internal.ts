@@ -8,7 +8,7 @@ export type { RateLimit } from './api/request-limiter.ts';
 export { connectApi } from './program/connect-api.ts';
 export type { ApiConnection, ClientLimits, CommandOptions } from './program/connect-api.ts';
 export { serveDiagnostics } from './program/serve-diagnostics.ts';
-export { runUnderLease } from './program/under-lease.ts';
+export { namespaceOfLease, runUnderLease } from './program/under-lease.ts';
 export type { LeasedWork } from './program/under-lease.ts';
 export { runAssembly } from './program/assemble.ts';
 export type { Assembly, PreparedAssembly } from './program/assemble.ts';
@@ -20,6 +20,19 @@ export { nodeHeap } from './process/node-heap.ts';
 export { nodeProcess } from './process/node-process.ts';
 export { runProcess } from './process/run-process.ts';
 export type { Lifecycle } from './process/run-process.ts';
+// Dry runs.
+export { dryRun } from './dry-run/dry-run.ts';
+export type { DryPorts, DryRunOptions } from './dry-run/dry-run.ts';
+export { noAnswer } from './dry-run/guarded-client.ts';
+export type {
+  DecidedRow,
+  DryAction,
+  DryOutcome,
+  DryRunResult,
+  DryWorld,
+  KnownObjects,
+  Reader,
+} from './dry-run/world.ts';
 // The log.
 export { createLogger } from './log/create-logger.ts';
 export type { LoggerDeps, LoggerOptions } from './log/create-logger.ts';
@@ -70,6 +83,8 @@ export { fenced } from './program/with-caches.ts';
 export { parseJson, parseJsonText } from './api/json.ts';
 export { readKubeconfig } from './api/cluster/kubeconfig-format.ts';
 export type { TransportFailure, TransportRequest } from './api/transport.ts';
+export { endpointOf } from './api/connection/endpoint.ts';
+export { proxyFromEnvironment } from './api/connection/proxy.ts';
 export { userAgent } from './api/user-agent.ts';
 export { createRequestMetrics } from './api/request-metrics.ts';
 export { withOutageLog } from './api/outage-log.ts';

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 export { createTestAuthority } from './certificates.ts';
 export type { CertificateSubject, TestAuthority, TestCertificate } from './certificates.ts';
+export { aDryWorld } from './dry-world.ts';
 export { FakeClock, settle, until } from './fake-clock.ts';
 export { freePort } from './free-port.ts';
 export {
@@ -19,6 +20,8 @@ export type { LogLine, RecordingLogger } from './recording-logger.ts';
 export { recordedStderr } from './recorded-stderr.ts';
 export { recordingMetrics } from './recording-metrics.ts';
 export type { RecordingMetrics } from './recording-metrics.ts';
+export { recordingTracer } from './recording-tracer.ts';
+export type { RecordedTrace, RecordingTracer } from './recording-tracer.ts';
 export { collectionErrors, listPage, ScriptedBody, ScriptedCollection, syncedStream } from './scripted-collection.ts';
 export type { CollectionAnswer, CollectionRequest } from './scripted-collection.ts';
 export { aVolume, scriptedInformer, recordCallsTo, syncedInformer } from './scripted-informer.ts';

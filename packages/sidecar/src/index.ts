@@ -37,7 +37,9 @@ export {
   pprofFlag,
   releaseOnExitGate,
   retryFlags,
+  rightsFlags,
   standardFlags,
+  tracingFlags,
   versionFlag,
 } from './programs/shared-flags.ts';
 export type {
@@ -46,12 +48,20 @@ export type {
   LeaderElectionValues,
   LoggingValues,
   RetryValues,
+  RightsValues,
   StandardValues,
+  TracingValues,
 } from './programs/shared-flags.ts';
 // Logs. The metrics registry and the JSON format are imported lazily, from their own files.
 export { invalidLogging } from './programs/shared-flags.ts';
+// Rights.
+export { noticingRefusals } from './rights/noticing.ts';
+export { openRights } from './rights/rights.ts';
+export type { Rights } from './rights/rights.ts';
+export type { NeededRights } from './rights/wanted.ts';
 // Processes.
 export { usesAttributesClasses } from './process/attributes-class-gate.ts';
+export type { AttributesClassGate } from './process/attributes-class-gate.ts';
 export { ExitError, exitCodes, orExit } from './process/exit.ts';
 export { leaseOf, orRefusedElection } from './process/election.ts';
 export type { ElectionOptions, ElectionValues } from './process/election.ts';
@@ -72,9 +82,31 @@ export type {
   PreparedController,
   ProgramDeps,
 } from './process/run-controller-program.ts';
+export { openTracing } from './tracing/open.ts';
+export { loadTracing } from './tracing/tracing.ts';
+export type { Tracing } from './tracing/tracing.ts';
 export { runProgram } from './process/run-program.ts';
 export type { ProgramOptions } from './process/run-program.ts';
 export { serveProgram } from './process/serve-program.ts';
 export { start } from './process/start.ts';
 export type { Ended, StartOptions, StartStep, StartValues, Started } from './process/start.ts';
 export type { ApiConnection, ApiOptions, ProcessHost, ScrapedMetrics, ProgramHost } from './process/host.ts';
+// Dry runs.
+export { assumedOf, dryRunProgram } from './dry-run/dry-run-program.ts';
+export type {
+  DryController,
+  DryControllerPorts,
+  DryDriverQuestion,
+  DryParts,
+  DryQuestion,
+  RecordedFailure,
+} from './dry-run/dry-run-program.ts';
+export type {
+  DecidedRow,
+  DryAction,
+  DryOutcome,
+  DryRunResult,
+  DryWorld,
+  KnownObjects,
+  Reader,
+} from '@csi-sidecars/runtime/internal';

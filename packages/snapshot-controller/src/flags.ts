@@ -12,6 +12,8 @@ import {
   loggingFlags,
   releaseOnExitGate,
   retryFlags,
+  rightsFlags,
+  tracingFlags,
   versionFlag,
 } from '@csi-sidecars/sidecar';
 import type {
@@ -23,10 +25,12 @@ import type {
   LoggingValues,
   ProgramFlags,
   RetryValues,
+  RightsValues,
+  TracingValues,
 } from '@csi-sidecars/sidecar';
 
 export interface SnapshotControllerValues
-  extends LoggingValues, LeaderElectionValues, KubeApiValues, EndpointValues, RetryValues {
+  extends LoggingValues, LeaderElectionValues, KubeApiValues, RightsValues, EndpointValues, TracingValues, RetryValues {
   readonly automaxprocs: boolean;
   readonly version: boolean;
   /** Milliseconds. */
@@ -54,7 +58,9 @@ export const snapshotControllerProgram: ProgramFlags<SnapshotControllerValues, S
     ...loggingFlags,
     ...leaderElectionFlags,
     ...kubeApiFlags,
+    ...rightsFlags,
     ...endpointFlags,
+    ...tracingFlags,
     ...retryFlags('snapshot'),
     automaxprocs: automaxprocsFlag,
     version: versionFlag,

@@ -30,11 +30,11 @@ export function createSnapshotController(
   deps: SnapshotControllerDeps,
   settings: SnapshotControllerSettings,
 ): Controller {
-  return createController(deps, loopsOf(deps, settings));
+  return createController(deps, snapshotControllerLoops(deps, settings));
 }
 
-function loopsOf(
-  { events, operationMetrics, clock }: SnapshotControllerDeps,
+export function snapshotControllerLoops(
+  { events, operationMetrics, clock }: Pick<SnapshotControllerDeps, 'events' | 'operationMetrics' | 'clock'>,
   settings: SnapshotControllerSettings,
 ): readonly Loop[] {
   const watched = watchedBy(settings);

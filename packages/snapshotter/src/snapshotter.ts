@@ -6,6 +6,7 @@ import {
   type ControllerPorts,
   createController,
   type EventRecorder,
+  type Loop,
   runTogether,
 } from '@csi-sidecars/runtime';
 import { auditLoop } from './audit/loop.ts';
@@ -27,10 +28,21 @@ export interface SnapshotterOptions {
 }
 
 /** Each loop waits for its own caches only: whatever is wrong with groups, single snapshots go on. */
-export function createSnapshotter(
-  { channel: given, events, ...ports }: SnapshotterDeps,
+export function createSnapshotter(deps: SnapshotterDeps, options: SnapshotterOptions): Controller {
+  const controllers = snapshotterLoops(deps, options).map((loop) => createController(deps, [loop]));
+  return {
+    run: (signal) =>
+      runTogether(
+        controllers.map((controller) => (stop) => controller.run(stop)),
+        signal,
+      ),
+  };
+}
+
+export function snapshotterLoops(
+  { channel: given, events, metrics }: Pick<SnapshotterDeps, 'channel' | 'events' | 'metrics'>,
   { driver, settings }: SnapshotterOptions,
-): Controller {
+): readonly Loop[] {
   const isAudited = settings.auditIntervalMs > 0 && driver.controllerCapabilities.has('LIST_SNAPSHOTS');
   const counted = isAudited ? countCalls(given) : undefined;
   const context = { driver, channel: counted?.channel ?? given, settings, events };
@@ -40,17 +52,11 @@ export function createSnapshotter(
   if (settings.groupSnapshots)
     loops.push(contentLoop(context, groupSnapshotKind, watchesOf(groupSnapshotKind, watched)));
   if (counted !== undefined) {
-    const metrics = createAuditMetrics(ports.metrics, 'snapshots');
     const { contents } = watchesOf(snapshotKind, watched);
     const groups = settings.groupSnapshots ? watchesOf(groupSnapshotKind, watched).contents : undefined;
-    loops.push(auditLoop({ ...context, channel: given, underWay: counted.underWay, metrics }, { contents, groups }));
+    const auditMetrics = createAuditMetrics(metrics, 'snapshots');
+    const audit = { ...context, channel: given, underWay: counted.underWay, metrics: auditMetrics };
+    loops.push(auditLoop(audit, { contents, groups }));
   }
-  const controllers = loops.map((loop) => createController(ports, [loop]));
-  return {
-    run: (signal) =>
-      runTogether(
-        controllers.map((controller) => (stop) => controller.run(stop)),
-        signal,
-      ),
-  };
+  return loops;
 }

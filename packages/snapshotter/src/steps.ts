@@ -45,7 +45,10 @@ export interface StepContext<T extends ContentTypes> extends ContentContext {
 }
 
 /** The compiler does not see that a content is an object of the API as long as its kind is open. */
-export type ContentRun<T extends ContentTypes> = Pick<Run<never, never>, 'client' | 'clock' | 'random' | 'signal'> & {
+export type ContentRun<T extends ContentTypes> = Pick<
+  Run<never, never>,
+  'client' | 'clock' | 'random' | 'signal' | 'span'
+> & {
   readonly context: StepContext<T>;
   readonly key: string;
   readonly caches: {
@@ -84,24 +87,24 @@ export async function confirm<T extends ContentTypes>(
 }
 
 export function create<T extends ContentTypes>(
-  { signal, context: { channel, kind, settings } }: ContentRun<T>,
+  { signal, span, context: { channel, kind, settings } }: ContentRun<T>,
   request: RequestOf<T['create']>,
 ): Promise<ResponseOf<T['create']>> {
-  return channel.call(kind.methods.create, request, { timeoutMs: settings.timeoutMs, signal });
+  return channel.call(kind.methods.create, request, { timeoutMs: settings.timeoutMs, signal, span });
 }
 
 export function query<T extends ContentTypes>(
-  { signal, context: { channel, kind, settings } }: ContentRun<T>,
+  { signal, span, context: { channel, kind, settings } }: ContentRun<T>,
   request: RequestOf<T['query']>,
 ): Promise<ResponseOf<T['query']>> {
-  return channel.call(kind.methods.query, request, { timeoutMs: settings.timeoutMs, signal });
+  return channel.call(kind.methods.query, request, { timeoutMs: settings.timeoutMs, signal, span });
 }
 
 export async function deleteSnapshot<T extends ContentTypes>(
-  { signal, context: { channel, kind, settings } }: ContentRun<T>,
+  { signal, span, context: { channel, kind, settings } }: ContentRun<T>,
   request: RequestOf<T['delete']>,
 ): Promise<void> {
-  await channel.call(kind.methods.delete, request, { timeoutMs: settings.timeoutMs, signal });
+  await channel.call(kind.methods.delete, request, { timeoutMs: settings.timeoutMs, signal, span });
 }
 
 /** Nothing is written to a content that is to be deleted by now: its snapshot is not to be taken any more. */

@@ -53,15 +53,9 @@ const lookEveryMs = 5_000;
 
 /** `memory`: what live processes remember in the end is a breach, too. */
 export async function runStory(story: Story, memory?: MemoryWatch, more?: MoreOfPrograms): Promise<Ending> {
-  const world = createWorld(story, more);
+  const world = beginStory(story, more);
   memory?.begin(world);
   const { schedule, installation, timeLine } = world;
-  for (const { atMs, kind, args } of story.happenings) {
-    world.users.post(() => {
-      timeLine.note('*', () => `${kind} ${JSON.stringify(args)}`);
-      kindOf(kind).act(world, args);
-    }, atMs);
-  }
   await schedule.advanceTo(story.peaceMs ?? turbulenceMs, world.look);
   makePeace(world);
   const open = story.shape.damage ? [] : await untilSettled(world);
@@ -77,7 +71,7 @@ export async function runStory(story: Story, memory?: MemoryWatch, more?: MoreOf
   ];
   const promised = story.shape.damage ? all.filter((text) => /^(one-call|secret|drains: (?!leak))/.test(text)) : all;
   const breaches = [...promised, ...installation.defects];
-  await stop(world);
+  await stopWorld(world);
   return {
     breaches,
     timeLine: timeLine.text,
@@ -86,6 +80,18 @@ export async function runStory(story: Story, memory?: MemoryWatch, more?: MoreOf
     requests: world.sim.server.requests.length,
     calls: world.drivers.reduce((sum, { model }) => sum + model.calls.length, 0),
   };
+}
+
+/** Nothing has happened yet. `stopWorld` ends it. */
+export function beginStory(story: Story, more?: MoreOfPrograms): World {
+  const world = createWorld(story, more);
+  for (const { atMs, kind, args } of story.happenings) {
+    world.users.post(() => {
+      world.timeLine.note('*', () => `${kind} ${JSON.stringify(args)}`);
+      kindOf(kind).act(world, args);
+    }, atMs);
+  }
+  return world;
 }
 
 function makePeace({ network, drivers, sim, installation, timeLine }: World): void {
@@ -270,7 +276,7 @@ function leftInDrivers(world: World): readonly string[] {
   );
 }
 
-async function stop({ installation, sim, schedule }: World): Promise<void> {
+export async function stopWorld({ installation, sim, schedule }: World): Promise<void> {
   for (const container of installation.containers) {
     const process = container.process();
     container.scaleTo(0);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** P-36: `csi-sidecars leftovers` after a csi-provisioner that ended in the middle of its work, with the rights on its page and no others. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import {
   type CSIStorageCapacity,
   csiStorageCapacities,
@@ -10,48 +9,15 @@ import {
 } from '@csi-sidecars/runtime';
 import { leftoversRules, snapshotSourceProtection } from '@csi-sidecars/provisioner';
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
-import { kubeconfigOf } from '../../accounts/kubeconfig-of.ts';
 import { openChannel } from '../../nodes/mounting-node.ts';
-import { findProgram } from '../../processes/program.ts';
-import { applyRbac, removeBindings } from '../../rbac/apply.ts';
-import { extraRules } from '../../rbac/profiles.ts';
+import { type Command, prepareCommand } from '../command.ts';
 import type { ScenarioContext } from '../context.ts';
 import type { Scenario } from '../scenario.ts';
 import { installDefinitions } from '../snapshots/steps.ts';
 import { createClaim, createClass, deleteClaim, findVolume, untilBound, untilVolumeGone } from './steps.ts';
 
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Runs the command with a ServiceAccount of its own. */
-async function prepareCommand(ctx: ScenarioContext): Promise<(...args: readonly string[]) => Promise<Ended>> {
-  const { api, namespace, testRun } = ctx;
-  const account = { namespace, name: 'leftovers' };
-  const rules = leftoversRules.map(({ apiGroups, resources, verbs }) => ({ apiGroups, resources, verbs }));
-  const objects = [
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account },
-    ...extraRules(account, 'list-and-remove', rules),
-  ];
-  ctx.cleanUp.defer(() => removeBindings(api, objects));
-  await applyRbac(api, objects);
-  const kubeconfig = await kubeconfigOf(testRun.controlPlane, { account, name: 'leftovers', folder: ctx.scratch });
-  // Upstream has no such command.
-  const { command, args: before } = findProgram('csi-sidecars', { ...testRun.env, UPSTREAM_BIN: '' });
-  return async (...args) =>
-    await new Promise((resolve) => {
-      const line = [...before, 'leftovers', `--kubeconfig=${kubeconfig}`, `--driver=${ctx.driverName}`, ...args];
-      const env = { PATH: testRun.env['PATH'] };
-      const child = execFile(command, line, { encoding: 'utf8', env }, (_error, stdout, stderr) =>
-        resolve({ code: child.exitCode ?? -1, stdout, stderr }),
-      );
-    });
-}
-
 /** `stuck U3 unsettled pvc-...`, sorted. */
-async function listed(run: (...args: readonly string[]) => Promise<Ended>): Promise<readonly string[]> {
+async function listed(run: Command): Promise<readonly string[]> {
   const { code, stdout, stderr } = await run('--output=json');
   assert.equal(code, 0, stderr);
   const { items } = JSON.parse(stdout) as { readonly items: readonly Readonly<Record<string, string | null>>[] };
@@ -102,7 +68,8 @@ export const leftovers: readonly Scenario[] = [
     run: async (ctx) => {
       const { api, namespace } = ctx;
       await installDefinitions(ctx);
-      const run = await prepareCommand(ctx);
+      const command = await prepareCommand(ctx, 'leftovers', leftoversRules);
+      const run: Command = (...args) => command(`--driver=${ctx.driverName}`, ...args);
       const driver = await ctx.startDriver();
       const args = ['--timeout=1s', '--retry-interval-start=500ms'];
       const provisioner = await ctx.startProvisioner({ args, implementation: 'ours' });

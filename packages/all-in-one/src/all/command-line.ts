@@ -21,14 +21,16 @@ import {
   leaderElectionFlags,
   loggingFlags,
   rare,
+  tracingFlags,
 } from '@csi-sidecars/sidecar';
 import { klogFlags, ownFlags } from './own-flags.ts';
 import { type ControllerName, controllerNames, isSidecar, programs } from './programs.ts';
 
 /** Flags of which a process has one. */
 const processFlags: ReadonlySet<string> = new Set([
-  ...Object.keys({ ...loggingFlags, ...leaderElectionFlags, ...endpointFlags }),
+  ...Object.keys({ ...loggingFlags, ...leaderElectionFlags, ...endpointFlags, ...tracingFlags }),
   'automaxprocs',
+  'check-rights',
   'csi-address',
   'feature-gates',
   'kubeconfig',

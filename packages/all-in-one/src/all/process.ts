@@ -3,7 +3,7 @@
 import type { Platform, SocketFiles } from '@csi-sidecars/node-driver-registrar';
 import { type Metrics, noMetrics } from '@csi-sidecars/runtime';
 import type { ApiConnection, DiagnosticsServer } from '@csi-sidecars/runtime/internal';
-import { orExit, type ProgramDeps } from '@csi-sidecars/sidecar';
+import { openTracing, orExit, type ProgramDeps, type Tracing } from '@csi-sidecars/sidecar';
 import { listen } from './endpoints.ts';
 import type { Plan, StartedAll } from './plan.ts';
 import { allProgram } from './program.ts';
@@ -31,6 +31,8 @@ export interface Shared {
   /** Undefined without a controller that talks to the API server. */
   readonly api: ApiConnection | undefined;
   readonly http: DiagnosticsServer | undefined;
+  /** Undefined: nothing is traced. */
+  readonly tracing: Tracing | undefined;
 }
 
 export async function openProcess(run: Run): Promise<Shared> {
@@ -41,12 +43,15 @@ export async function openProcess(run: Run): Promise<Shared> {
   const address = values['metrics-address'] || values['http-endpoint'];
   const scraped = address === '' ? undefined : await host.openMetrics();
   const metrics = scraped ?? noMetrics;
+  const { name: program } = allProgram;
+  const tracing = await openTracing(host, { program, values, log, metrics });
   const states = createStates(plan.controllers, metrics);
   const api = plan.sidecars.length === 0 ? undefined : await connect(run, metrics);
   if (api !== undefined) stack.defer(api.close);
+  stack.defer(async () => tracing?.close());
   const http = scraped && stack.use(await listen(run, { address, metrics: scraped, states }));
   log.info(0, 'Controllers', { controllers: plan.controllers });
-  return { metrics, states, api, http };
+  return { metrics, states, api, http, tracing };
 }
 
 /** The first client of the connection is for the watches, which no limit of a controller slows down. */

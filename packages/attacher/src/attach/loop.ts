@@ -38,6 +38,11 @@ export function attachLoop(context: AttachContext, watched: Watched): Loop {
       keyOf: attachmentKey,
       forget: (_key, attachment) => runs.forget(attachment),
     },
+    traced: ({ attachments, volumes }, key) => {
+      const object = attachments.get(key);
+      const name = object?.spec.source.persistentVolumeName;
+      return { object, volume: name === undefined ? undefined : volumes.get(toObjectKey(undefined, name)) };
+    },
     handlers: {
       attachments: (change) => {
         const { previous, current } = change;

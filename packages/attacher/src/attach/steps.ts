@@ -94,7 +94,7 @@ export interface PublishCall {
 
 /** `busy`: another call for the same volume and node is in flight. */
 export async function publish(
-  { key, signal, context }: AttachRun,
+  { key, signal, span, context }: AttachRun,
   { metadata, spec }: VolumeAttachment,
   { request, migrated }: PublishCall,
 ): Promise<PublishContext | 'busy'> {
@@ -111,7 +111,7 @@ export async function publish(
     volumeName: spec.source.persistentVolumeName,
     undo,
   });
-  const options = { timeoutMs: settings.timeoutMs, signal, migrated };
+  const options = { timeoutMs: settings.timeoutMs, signal, migrated, span };
   const answer = await channel.call('/csi.v1.Controller/ControllerPublishVolume', request, options);
   return answer.publish_context;
 }
@@ -135,14 +135,17 @@ export function forgetPublication({ key, context }: AttachRun): void {
   context.memory.publications.delete(key);
 }
 
-async function callUnpublish({ key, signal, context }: AttachRun, target: UnpublishCall): Promise<'done' | 'busy'> {
+async function callUnpublish(
+  { key, signal, span, context }: AttachRun,
+  target: UnpublishCall,
+): Promise<'done' | 'busy'> {
   const { channel, memory, runs, settings } = context;
   const { volumeId, nodeId, secrets, migrated } = target;
   runs.noteCall(key);
   using call = beginCall(memory, target);
   if (call === undefined) return 'busy';
   const request = { volume_id: volumeId, node_id: nodeId, ...(secrets && { secrets }) };
-  const options = { timeoutMs: settings.timeoutMs, signal, migrated };
+  const options = { timeoutMs: settings.timeoutMs, signal, migrated, span };
   await channel.call('/csi.v1.Controller/ControllerUnpublishVolume', request, options);
   return 'done';
 }

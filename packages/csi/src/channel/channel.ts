@@ -4,6 +4,7 @@
  * Errors: `CsiError` with the code of the closed union. A deadline yields `DeadlineExceeded`, an aborted signal
  * `Canceled`; in both cases the driver may still be working on the call (CSI: the operation continues).
  */
+import type { CallParent } from '@csi-sidecars/runtime';
 import type { Method, RequestOf, ResponseOf } from '../methods.ts';
 
 export interface CsiChannel {
@@ -19,4 +20,6 @@ export interface CsiCallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Value of the metric label `migrated`, if the metrics have it: whether the volume belongs to an in-tree plugin. */
   readonly migrated?: boolean | undefined;
+  /** The run that calls. The call becomes a span below it, and the driver gets its trace context. Default: neither. */
+  readonly span?: CallParent | undefined;
 }

@@ -6,8 +6,10 @@
 import type { Clock, Logger } from '@csi-sidecars/runtime';
 import type { CallMetrics } from '../metrics/call-metrics.ts';
 import type { Sanitizer } from '../sanitizer/sanitizer.ts';
+import type { ResponseOf } from '../methods.ts';
 import { parseAddress } from './address.ts';
 import { type CallLog, callLog } from './call-log.ts';
+import { endCallSpan, startCallSpan } from './call-span.ts';
 import type { CsiChannel } from './channel.ts';
 import { type LossPolicy, openConnection } from './connection.ts';
 import type { Dial } from './dial.ts';
@@ -35,6 +37,7 @@ export interface ConnectCsiOptions {
   readonly signal?: AbortSignal;
 }
 
+const nameMethod = '/csi.v1.Identity/GetPluginInfo';
 const defaultConnectTimeoutMs = 30_000;
 
 /** How calls are sent, and what is known about their messages. */
@@ -61,6 +64,8 @@ export async function connectThrough(
     { clock, log, dial },
     { address: parseAddress(options.address), connectTimeoutMs, lossPolicy, signal },
   );
+  /** Learned from the driver's own answer. */
+  let driverName: string | undefined;
   const loggedBy: CsiConnection['loggedBy'] = (user, { maxLoggedResponseBytes = 0 } = {}) => ({
     call: callsWith(callLog({ log: user, sanitizer }, maxLoggedResponseBytes)),
     lost: connection.lost,
@@ -72,7 +77,15 @@ export async function connectThrough(
     return async (method, request, callOptions) => {
       lines.called(method, request);
       const startedMs = clock.monotonicMs();
-      const outcome = await connection.exchange(method, request, callOptions);
+      const { span: parent } = callOptions;
+      const span = parent && startCallSpan(parent, { method, request, driverName, timeoutMs: callOptions.timeoutMs });
+      const traceparent = parent && (span ?? parent).traceparent;
+      const outcome = await connection.exchange(
+        method,
+        request,
+        traceparent === undefined ? callOptions : { ...callOptions, traceparent },
+      );
+      if (span !== undefined) endCallSpan(span, outcome);
       metrics?.record({
         method,
         code: outcome.kind === 'failed' ? outcome.error.code : 'OK',
@@ -81,6 +94,7 @@ export async function connectThrough(
       });
       lines.ended(method, outcome);
       if (outcome.kind === 'failed') throw outcome.error;
+      if (method === nameMethod) driverName = (outcome.response as ResponseOf<typeof nameMethod>).name;
       return outcome.response;
     };
   }

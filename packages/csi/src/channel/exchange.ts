@@ -14,10 +14,15 @@ export type ExchangeOutcome<M extends Method> =
   | { readonly kind: 'answered'; readonly response: ResponseOf<M> }
   | { readonly kind: 'failed'; readonly error: CsiError };
 
+export interface ExchangeOptions extends Pick<CsiCallOptions, 'timeoutMs' | 'signal'> {
+  /** W3C trace context for the driver. Default: none is sent. */
+  readonly traceparent?: string | undefined;
+}
+
 export type Exchange = <M extends Method>(
   method: M,
   request: RequestOf<M>,
-  options: CsiCallOptions,
+  options: ExchangeOptions,
 ) => Promise<ExchangeOutcome<M>>;
 
 /** A call in the form in which it is sent. */
@@ -26,6 +31,7 @@ export interface SentCall {
   readonly request: object;
   /** For the deadline header that the driver reads. */
   readonly timeoutMs: number;
+  readonly traceparent: string | undefined;
 }
 
 export type SentOutcome =
@@ -48,9 +54,9 @@ export function failed(
 }
 
 export function limitedExchange({ clock, send }: { readonly clock: Clock; readonly send: Send }): Exchange {
-  return <M extends Method>(method: M, request: RequestOf<M>, options: CsiCallOptions) =>
+  return <M extends Method>(method: M, request: RequestOf<M>, options: ExchangeOptions) =>
     new Promise<ExchangeOutcome<M>>((resolve) => {
-      const { timeoutMs, signal } = options;
+      const { timeoutMs, signal, traceparent } = options;
       if (signal?.aborted === true) {
         resolve(canceled(method));
         return;
@@ -69,7 +75,7 @@ export function limitedExchange({ clock, send }: { readonly clock: Clock; readon
         giveUp(failed({ code: 'DeadlineExceeded', method, detail: 'context deadline exceeded' }));
       });
       signal?.addEventListener('abort', onAbort);
-      const call = send({ method, request, timeoutMs }, settle);
+      const call = send({ method, request, timeoutMs, traceparent }, settle);
     });
 }
 

@@ -15,7 +15,7 @@ const codecOf: MethodCodecs = /* @__PURE__ */ methodCodecs(csiDescriptor);
 export function exchangeOn(deps: { readonly clock: Clock; readonly channel: ChannelInterface }): Exchange {
   const { clock, channel } = deps;
   const headersFor = timeoutHeaders();
-  const send: Send = ({ method, request, timeoutMs }, done) => {
+  const send: Send = ({ method, request, timeoutMs, traceparent }, done) => {
     const codec = codecOf(method);
     if (codec === undefined) {
       done(failed({ code: 'Unimplemented', method, detail: `unknown method ${method}` }));
@@ -32,7 +32,7 @@ export function exchangeOn(deps: { readonly clock: Clock; readonly channel: Chan
     // grpc-js gets no deadline: it would use the system clock, and ours may be a virtual one.
     const call = channel.createCall(method, Infinity, null, null, null);
     let outcome: SentOutcome | undefined;
-    call.start(headersFor(timeoutMs), {
+    call.start(traceparent === undefined ? headersFor(timeoutMs) : tracedHeaders(timeoutMs, traceparent), {
       onReceiveMetadata: () => undefined,
       onReceiveMessage: (bytes: Buffer) => {
         if (outcome !== undefined) {
@@ -66,6 +66,13 @@ const notSent = { cancel: (): void => undefined };
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+function tracedHeaders(timeoutMs: number, traceparent: string): Metadata {
+  const headers = new Metadata();
+  headers.set('grpc-timeout', timeoutText(timeoutMs));
+  headers.set('traceparent', traceparent);
+  return headers;
 }
 
 /** Cached for calls with the same limit, which most calls have; grpc-js copies the object. */

@@ -3,12 +3,13 @@
  * Rows X5 to X7: a verdict that waits for a program is replaced if the program does not live. It is asked only of verdicts that wait, so that
  * a healthy subject costs no request about its actors.
  */
-import { leases, nodes } from '@csi-sidecars/runtime';
+import { leases, nodes, type Pod } from '@csi-sidecars/runtime';
 import type { Reader } from '../cluster/reader.ts';
 import { kubectl } from '../command/printable.ts';
 import { isProgram, type Liveness, type NextCommand, type Program, type Verdict } from '../verdict.ts';
 import { type Leader, leaderOf } from './leader.ts';
 import { stateOf } from './leases.ts';
+import { argumentsOf, containerOf } from './programs.ts';
 
 export interface ActorPlaces {
   readonly driver: string | undefined;
@@ -53,7 +54,13 @@ function judged(verdict: Verdict, { leader, program, of, driver }: Judged): Verd
       return {
         ...verdict,
         findings,
-        liveness: { alive: 'yes', because: leader.because, pod: leader.holder, namespace: leader.namespace },
+        liveness: {
+          alive: 'yes',
+          because: leader.because,
+          pod: leader.holder,
+          namespace: leader.namespace,
+          args: argsOf(leader.pod, program),
+        },
       };
     case 'unknown': {
       const liveness: Liveness = { alive: 'unknown', because: leader.because };
@@ -121,6 +128,11 @@ function judged(verdict: Verdict, { leader, program, of, driver }: Judged): Verd
         liveness: { alive: 'no', because: 'no Lease and no workload' },
       };
   }
+}
+
+function argsOf(pod: Pod | undefined, program: Program): readonly string[] | undefined {
+  const container = pod && containerOf(pod, program);
+  return container && argumentsOf(container);
 }
 
 function leftovers(driver: string | undefined): NextCommand | undefined {

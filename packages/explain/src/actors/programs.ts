@@ -54,3 +54,12 @@ export function namesDriver(spec: Pod['spec'], driver: string): boolean {
     )
   );
 }
+
+/** The arguments of a container, `$(NAME)` expanded from variables whose values the pod has itself, as kubelet does. */
+export function argumentsOf({ command = [], args = [], env = [] }: Container): readonly string[] {
+  const values = new Map(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const])));
+  const words = [...command.slice(1), ...args];
+  return words.map((word) =>
+    word.replaceAll(/\$\(([A-Za-z_]\w*)\)/g, (literal, name: string) => values.get(name) ?? literal),
+  );
+}

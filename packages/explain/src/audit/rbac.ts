@@ -9,5 +9,5 @@ export const auditRules: readonly UsedRule[] = [
   { apiGroups: ['storage.k8s.io'], resources: ['csinodes', 'volumeattachments'], verbs: ['list'] },
   { apiGroups: ['snapshot.storage.k8s.io'], resources: ['volumesnapshotcontents'], verbs: ['list'] },
   { apiGroups: ['groupsnapshot.storage.k8s.io'], resources: ['volumegroupsnapshotcontents'], verbs: ['list'] },
-  { apiGroups: [''], resources: ['nodes'], verbs: ['get'], when: '--node' },
+  { apiGroups: [''], resources: ['nodes'], verbs: ['get'], when: { text: '--node', facts: 'unknown' } },
 ];

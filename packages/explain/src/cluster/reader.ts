@@ -34,6 +34,19 @@ export interface Missing {
   readonly notKnown: string;
 }
 
+export interface KnownObjects {
+  readonly resource: Resource;
+  readonly objects: readonly KubeObject[];
+}
+
+/** For a watch. */
+export interface ReadObject {
+  /** Of the collection, with the selector of the object. */
+  readonly path: string;
+  /** Undefined: the object is not there. */
+  readonly resourceVersion: string | undefined;
+}
+
 export interface Pages<T> {
   /** What is kept of an object; undefined: nothing. Default: all of it. */
   readonly keep?: (object: T) => T | undefined;
@@ -59,10 +72,14 @@ export interface Reader {
   /** Whether an account may do something, as the server decides it. Undefined: it does not say. */
   review(access: AccessQuestion): Promise<boolean | undefined>;
   readonly missing: () => readonly Missing[];
+  /** A path beyond objects: discovery. */
+  raw(path: string, notKnown: string): Promise<Reading<unknown>>;
+  /** All objects that were found, by kind. */
+  readonly known: () => readonly KnownObjects[];
+  /** What was read by name, and lists of events: what a change of the answer would come from, in the order of reading. */
+  readonly objects: () => readonly ReadObject[];
   /** The time of the server. */
   readonly nowMs: () => number;
-  /** Forgets what was read, for another pass. */
-  readonly again: () => void;
   readonly sleep: (ms: number) => Promise<void>;
 }
 
@@ -95,7 +112,7 @@ const accessReviews: Resource<AccessReview> = {
 };
 
 export interface ReaderDeps {
-  readonly client: Pick<ApiClient, 'get' | 'list' | 'create'>;
+  readonly client: Pick<ApiClient, 'get' | 'list' | 'create' | 'raw'>;
   readonly clock: Clock;
   readonly meter: Meter;
   /** Aborts at the time limit of the command. */
@@ -112,9 +129,30 @@ export class CredentialsError extends Error {
 const pageSize = 500;
 const mostPages = 10;
 
+/** Kinds whose change may change the answer. Classes, drivers and nodes are read again with them. */
+const watchedPlurals: ReadonlySet<string> = new Set([
+  'persistentvolumeclaims',
+  'persistentvolumes',
+  'pods',
+  'volumeattachments',
+  'volumesnapshots',
+  'volumesnapshotcontents',
+  'volumegroupsnapshots',
+  'volumegroupsnapshotcontents',
+]);
+const mostWatched = 8;
+
 export function createReader({ client, clock, meter, signal, requestTimeoutMs }: ReaderDeps): Reader {
   const read = new Map<string, Promise<Reading<unknown>>>();
   const missing = new Map<string, Missing>();
+  const watchable = { objects: new Map<string, ReadObject>(), events: new Map<string, ReadObject>() };
+  const found = new Map<string, { readonly resource: Resource; readonly objects: Map<string, KubeObject> }>();
+  const note = (resource: Resource, object: KubeObject): void => {
+    const key = `${resource.group}/${resource.plural}`;
+    const known = found.get(key) ?? { resource, objects: new Map<string, KubeObject>() };
+    known.objects.set(`${object.metadata?.namespace ?? ''}/${object.metadata?.name ?? ''}`, object);
+    found.set(key, known);
+  };
   const options = { signal, timeoutMs: requestTimeoutMs };
 
   function unknown(facts: Omit<Missing, 'because'>, because: Because): Reading<never> {
@@ -162,10 +200,16 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
     const { group, plural, namespaced } = resource;
     const namespace = namespaced ? ref.namespace : undefined;
     const facts = { verb: 'get', group, resource: plural, namespace, notKnown } as const;
-    return once(keyOf(resource, ref), facts, async () => ({
-      kind: 'found',
-      value: await client.get(resource, ref, options),
-    }));
+    return once(keyOf(resource, ref), facts, async () => {
+      const path = watchPath(resource, namespace, `metadata.name=${ref.name}`);
+      if (watchedPlurals.has(plural)) watchable.objects.set(path, { path, resourceVersion: undefined });
+      const value = await client.get(resource, ref, options);
+      if (watchedPlurals.has(plural)) {
+        watchable.objects.set(path, { path, resourceVersion: value.metadata?.resourceVersion });
+      }
+      note(resource, value);
+      return { kind: 'found', value };
+    });
   }
 
   return {
@@ -198,7 +242,13 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
           );
           for (const item of answer.items) {
             const kept = keep(item);
-            if (kept !== undefined) items.push(kept);
+            if (kept === undefined) continue;
+            items.push(kept);
+            note(resource, kept);
+          }
+          if (plural === 'events') {
+            const path = watchPath(resource, query.namespace, query.fieldSelector ?? '');
+            watchable.events.set(path, { path, resourceVersion: answer.resourceVersion });
           }
           next = answer.continue;
           if (next === undefined || next === '' || isEnough(items.length)) break;
@@ -226,12 +276,18 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
       // A webhook without an opinion has not denied.
       return status === undefined || (status.evaluationError ?? '') !== '' ? undefined : false;
     },
+    raw: (path, notKnown) =>
+      once(`raw ${path}`, { verb: 'get', group: '', resource: path, namespace: undefined, notKnown }, async () => ({
+        kind: 'found',
+        value: await client.raw(path, options),
+      })),
+    known: () => [...found.values()].map(({ resource, objects }) => ({ resource, objects: [...objects.values()] })),
     missing: () => [...missing.values()],
+    objects: () => [
+      ...[...watchable.objects.values()].slice(0, mostWatched),
+      ...[...watchable.events.values()].slice(0, 1),
+    ],
     nowMs: () => clock.nowMs() + meter.serverAheadMs(),
-    again() {
-      read.clear();
-      missing.clear();
-    },
     sleep: (ms) => clock.sleep(ms, signal),
   };
 }
@@ -239,6 +295,12 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
 /** The kind is served if the refusal names the object. A refusal of the client itself has no details. */
 function isServed({ isStatus, details }: ApiError): boolean {
   return isStatus && (details === undefined || details.name !== undefined);
+}
+
+function watchPath({ group, version, plural }: Resource, namespace: string | undefined, selector: string): string {
+  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  const place = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
+  return `${root}${place}/${plural}?fieldSelector=${encodeURIComponent(selector)}`;
 }
 
 function keyOf({ group, plural, namespaced }: Resource, { namespace, name }: ObjectRef): string {

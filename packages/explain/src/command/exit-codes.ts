@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The exit codes of explain, doctor and audit: one family. Signals end with 130 and 143, as everywhere. */
+import type { Because } from '../cluster/reader.ts';
 import type { VerdictExit } from '../verdict.ts';
 
 export const exits = {
@@ -27,8 +28,11 @@ export function exitCodeOf(exit: VerdictExit, isZero: boolean): number {
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly code: number;
-  constructor(code: number, message: string, options?: ErrorOptions) {
+  /** Set if the subject could not be read. While a command watches, it tries again. */
+  readonly unreadable: Because | undefined;
+  constructor(code: number, message: string, options?: ErrorOptions & { readonly unreadable?: Because }) {
     super(message, options);
     this.code = code;
+    this.unreadable = options?.unreadable;
   }
 }

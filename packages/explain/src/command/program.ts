@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `csi-sidecars explain KIND/NAME`: reads what concerns an object, and prints why it is not ready and whose turn it is. */
-import { type KubeObject, linkSignals, type Logger, toError } from '@csi-sidecars/runtime';
+import { toError } from '@csi-sidecars/runtime';
 import { type ProgramDeps, runProgram, type Started } from '@csi-sidecars/sidecar';
-import { meteredTransport } from '../cluster/layer.ts';
-import { createReader, CredentialsError, type Reader } from '../cluster/reader.ts';
-import { explanationOf, failureDocument } from '../report/document.ts';
+import { failureDocument } from '../report/document.ts';
 import type { Explanation } from '../report/explanation.ts';
-import { rowOf, screenOf } from '../report/screen.ts';
-import type { Context, Options } from '../rows/context.ts';
-import type { Judged } from '../rows/judged.ts';
-import { absent, judge, unserved } from '../rows/subjects.ts';
-import type { ClusterValues } from './cluster-flags.ts';
-import { CommandError, exitCodeOf, exits } from './exit-codes.ts';
+import { ageText, rowOf, screenOf } from '../report/screen.ts';
+import { CommandError, exits } from './exit-codes.ts';
 import { explainProgram, type ExplainValues, type Output, refusedOf } from './explain-flags.ts';
+import { explainOnce } from './explain-once.ts';
+import { openCluster } from './open-cluster.ts';
 import { forScreen } from './printable.ts';
-import { parseSubject, type Subject } from './subject.ts';
+import { parseSubject } from './subject.ts';
+import { watchSubject } from './watch.ts';
 
 export interface ExplainDeps extends ProgramDeps {
   readonly terminal: {
@@ -43,7 +40,10 @@ export function runExplain(deps: ExplainDeps): Promise<number> {
   });
 }
 
-async function run(deps: ExplainDeps, { values, positionals, log }: Started<ExplainValues, never>): Promise<number> {
+async function run(
+  deps: ExplainDeps,
+  { values, positionals, log, stderr }: Started<ExplainValues, never>,
+): Promise<number> {
   const { host, lifecycle } = deps;
   const refused = refusedOf(values);
   if (refused !== undefined) throw new CommandError(exits.usage, refused);
@@ -53,140 +53,36 @@ async function run(deps: ExplainDeps, { values, positionals, log }: Started<Expl
   await using cluster = await openCluster({ host, signal: lifecycle.signal, log }, values, 'csi-sidecars-explain');
   const asked =
     subject.namespace === undefined || values.namespace !== '' ? subject : { ...subject, namespace: cluster.namespace };
-  const explanation = await explainOnce(cluster, asked, values);
-  host.stdout(await outputOf(explanation, values.output as Output, deps));
-  return explanation.exitCode;
-}
-
-export interface Cluster extends AsyncDisposable {
-  readonly reader: Reader;
-  /** Of the context. */
-  readonly namespace: string;
-  readonly nowMs: () => number;
-  readonly localOffsetMs: () => number;
-  readonly cost: () => Explanation['cost'];
-  /** Aborts at the time limit. */
-  readonly signal: AbortSignal;
-}
-
-interface OpenDeps extends Pick<ExplainDeps, 'host'> {
-  readonly signal: AbortSignal;
-  readonly log: Logger;
-}
-
-/** The time limit of the command begins here. */
-export async function openCluster(
-  { host, signal, log }: OpenDeps,
-  values: ClusterValues,
-  program: string,
-): Promise<Cluster> {
-  const { clock } = host;
-  await using stack = new AsyncDisposableStack();
-  const { layer, meter } = meteredTransport(clock, { user: values.as, group: values['as-group'] });
-  const startedMs = clock.monotonicMs();
-  const late = new AbortController();
-  stack.use(clock.timer(values.timeout, () => late.abort(new Error(`--timeout ${values.timeout / 1_000}s is over`))));
-  const linked = linkSignals([signal, late.signal]);
-  stack.use(linked);
-  let api;
-  try {
-    api = await host.connectApi({
-      program,
-      kubeconfig: values.kubeconfig,
-      master: '',
-      qps: values.qps,
-      burst: values.burst,
-      log,
-      command: { context: values.context, layer },
-    });
-  } catch (error) {
-    throw new CommandError(exits.failed, toError(error).message, { cause: error });
+  const question = { cluster, subject: asked, values, ports: host };
+  const output = values.output as Output;
+  if (!values.watch) {
+    const explanation = await explainOnce(cluster.reader, question);
+    host.stdout(await outputOf(explanation, output, deps));
+    return explanation.exitCode;
   }
-  stack.defer(api.close);
-  const reader = createReader({
-    client: api.client,
-    clock,
-    meter,
-    signal: linked.signal,
-    requestTimeoutMs: values['request-timeout'],
-  });
-  const owned = stack.move();
-  return {
-    reader,
-    namespace: api.namespace || 'default',
-    nowMs: reader.nowMs,
-    localOffsetMs: () => -meter.serverAheadMs(),
-    signal: linked.signal,
-    cost: () => ({
-      requests: meter.requests(),
-      bytes: meter.bytes(),
-      seconds: Math.round(clock.monotonicMs() - startedMs) / 1_000,
-    }),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
-}
-
-function optionsOf(values: ExplainValues): Options {
-  return {
-    hasEvents: !values['no-events'],
-    isDeep: values.deep,
-    driverNamespace: values['driver-namespace'],
-    snapshotControllerNamespace: values['snapshot-controller-namespace'],
-    volumeNamePrefix: values['volume-name-prefix'],
-    volumeNameUuidLength: values['volume-name-uuid-length'],
-    allVolumes: values['all-volumes'],
-  };
-}
-
-/** Rejects with a CommandError if the subject cannot be read. */
-export async function explainOnce(cluster: Cluster, subject: Subject, values: ExplainValues): Promise<Explanation> {
-  const { reader } = cluster;
-  const context: Context = { reader, options: optionsOf(values) };
-  const { resource, namespace, name, kind } = subject;
-  let read;
-  let judged: Judged;
-  let object: KubeObject | undefined;
-  try {
-    read = await reader.get(resource, { namespace, name }, `${kind} ${name}`);
-    if (read.kind === 'unknown' && read.because !== 'absent')
-      throw new CommandError(exits.failed, await unreadable(read.because, subject));
-    if (read.kind === 'found') {
-      object = read.value;
-      judged = await judge(context, subject, object);
-    } else {
-      const verdict = read.kind === 'unknown' ? unserved(subject) : await absent(context, subject);
-      judged = { verdict, driver: undefined, track: { stages: [] } };
-    }
-  } catch (error) {
-    if (error instanceof CredentialsError) throw new CommandError(exits.failed, error.message, { cause: error });
-    throw error;
-  }
-  return explanationOf({
-    atMs: cluster.nowMs(),
-    localOffsetMs: cluster.localOffsetMs(),
-    subject: {
-      kind,
-      apiVersion: resource.group === '' ? resource.version : `${resource.group}/${resource.version}`,
-      namespace,
-      name,
-      object,
+  return await watchSubject({
+    clock: host.clock,
+    signal: lifecycle.signal,
+    asked: question,
+    cluster,
+    print: async (explanation, isFirst) => {
+      const isWhole = isFirst && output === 'text';
+      host.stdout(isWhole ? await outputOf(explanation, output, deps) : changeLineOf(explanation, output));
     },
-    judged,
-    exitCode: exitCodeOf(judged.verdict.exit, values['exit-zero']),
-    missing: reader.missing(),
-    cost: cluster.cost(),
+    note: (line) => stderr.write(`${line}\n`),
   });
 }
 
-async function unreadable(because: string, { kind, name }: Subject): Promise<string> {
-  switch (because) {
-    case 'forbidden':
-      return `you may not read ${kind} ${name}`;
-    case 'timeout':
-      return 'the API server has not answered in time';
-    default:
-      return 'the API server cannot be reached';
-  }
+/** One line: a compact document, or what has changed. */
+function changeLineOf(explanation: Explanation, output: Output): string {
+  if (output === 'json' || output === 'yaml') return `${JSON.stringify(explanation)}\n`;
+  return output === 'row' ? rowOf(explanation) : `${explanation.at} ${ageOf(explanation)} ${rowOf(explanation)}`;
+}
+
+/** Since when it is that actor's turn. */
+function ageOf({ at, turn }: Explanation): string {
+  const ms = Date.parse(at) - Date.parse(turn?.since ?? '');
+  return `+${Number.isFinite(ms) ? ageText(ms) : '?'}`;
 }
 
 async function outputOf(explanation: Explanation, output: Output, { terminal, host }: ExplainDeps): Promise<string> {

@@ -71,7 +71,7 @@ export function explanationOf(facts: Facts): Explanation {
   };
 }
 
-function partOf(facts: Facts, { verdict, driver, attachRequired, track }: Judged): Omit<Part, 'subject'> {
+function partOf(facts: Facts, { verdict, driver, attachRequired, track, decision }: Judged): Omit<Part, 'subject'> {
   const { stage, since } = verdict;
   return {
     apiVersion: 'csi-sidecars/v1',
@@ -106,7 +106,10 @@ function partOf(facts: Facts, { verdict, driver, attachRequired, track }: Judged
       field: field ?? null,
     })),
     risk: riskOf(facts, verdict),
-    decision: null,
+    decision:
+      decision === undefined
+        ? null
+        : { ...decision, sentence: clean(decision.sentence), assumed: decision.assumed.map(clean) },
     next:
       verdict.exit === 0 || verdict.exit === 6 || verdict.next === undefined
         ? null

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The Explanation: the document that `-o json` prints. All keys are there: null does not apply, `unknown` is not known. Fields are added, never renamed. */
+import type { Decision } from '../rows/decision.ts';
 import type { Missing } from '../cluster/reader.ts';
 import type { Actor, Program, Risk, Row, StageId } from '../verdict.ts';
 
@@ -120,7 +121,7 @@ export interface Part {
   readonly retry: RetryJson | null;
   readonly changes: readonly ChangeJson[];
   readonly risk: RiskJson;
-  readonly decision: null;
+  readonly decision: Decision | null;
   readonly next: { readonly command: readonly string[]; readonly sentence: string } | null;
   /** Ids of the checks of doctor that were seen failing. */
   readonly findings: readonly string[];

@@ -61,7 +61,7 @@ function stageEntries(explanation: Explanation): readonly Entry[] {
 }
 
 function factEntries(explanation: Explanation, nowMs: number): readonly Entry[] {
-  const { turn, error, retry, changes, risk, row, verdict, findings, missing, clock, volumes } = explanation;
+  const { decision, turn, error, retry, changes, risk, row, verdict, findings, missing, clock, volumes } = explanation;
   const entries: Entry[] = [];
   if (turn !== null) {
     const state = turn.alive === 'no' ? ' (does not work)' : '';
@@ -79,8 +79,14 @@ function factEntries(explanation: Explanation, nowMs: number): readonly Entry[] 
   if (retry !== null) entries.push(['Retry', retryText(retry, nowMs)]);
   if (verdict === 'person') for (const each of changes) entries.push(['Change', changeText(each)]);
   entries.push(['Risk', risk.sentence]);
-  if (!isOver(explanation))
-    entries.push(['Row', `${row}${findings.length === 0 ? '' : `; see doctor: ${findings.join(', ')}`}`]);
+  if (!isOver(explanation)) {
+    const computed =
+      decision?.row === undefined || decision.row === null
+        ? ''
+        : `; ${decision.row} of ${decision.program} (computed): ${decision.sentence}`;
+    const seen = findings.length === 0 ? '' : `; see doctor: ${findings.join(', ')}`;
+    entries.push(['Row', `${row}${computed}${seen}`]);
+  }
   const others = (volumes ?? [])
     .slice(1)
     .map(({ subject, ...volume }) => `${subject.name}: ${volume.verdict} (${volume.row})`);

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows X45 to X48: the volume is attached to another node. */
+/** Rows X46 to X48: the volume is attached to another node. */
 import { type Node, nodes, type PersistentVolume, type Pod, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { valueOf } from '../cluster/reader.ts';
 import { deletedMs, hasEnded, isBeingDeleted, nameOf, objectName, timeOf } from '../facts/objects.ts';
 import { attachmentOn, attachmentsOf, type VolumeFacts } from '../facts/volume.ts';
 import type { Verdict } from '../verdict.ts';
-import { byItself, change, type Context, describe, onChange, sinceDeleted, verdictOf } from './context.ts';
+import {
+  byItself,
+  change,
+  type Context,
+  describe,
+  onChange,
+  recordedFailure,
+  sinceDeleted,
+  verdictOf,
+} from './context.ts';
 
 export interface Mounting {
   readonly pod: Pod;
@@ -22,16 +31,18 @@ const minuteMs = 60_000;
 const mostNodes = 8;
 
 export async function elsewhereAttached(
-  { reader, options }: Context,
-  { users, facts, volume, node }: Mounting,
+  context: Context,
+  { users, facts, volume, node, pod }: Mounting,
 ): Promise<VolumeAttachment | undefined> {
+  const { reader, options } = context;
   const others = new Set(users.map(({ spec }) => spec?.nodeName ?? '').filter((each) => each !== '' && each !== node));
   for (const other of [...others].slice(0, mostNodes)) {
     const found = valueOf(await attachmentOn(reader, facts, other));
     if (found !== undefined) return found;
   }
-  // The pod of a node that is gone may be gone as well.
-  if (!options.isDeep && others.size > 0) return undefined;
+  // The pod of a node that is gone may be gone as well. kube-controller-manager records that the volume is still attached.
+  const isHeld = await recordedFailure(context, objectName('Pod', pod), ['FailedAttachVolume']);
+  if (!options.isDeep && isHeld?.text.startsWith('Multi-Attach error') !== true) return undefined;
   const all = valueOf(await attachmentsOf(reader, nameOf(volume), options.isDeep));
   return all?.find(({ spec }) => spec.nodeName !== node);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows X45 to X54: the volume is to be attached to the node of a pod. Undefined: it is attached. */
+/** Rows X46 to X54: the volume is to be attached to the node of a pod. Undefined: it is attached. */
 import { csiNodes, type VolumeAttachment, volumeAttachments } from '@csi-sidecars/runtime';
 import { driverOn } from '@csi-sidecars/volume';
 import { leaderOf } from '../actors/leader.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows X70 to X92: an object that is being deleted waits for its finalizers, one after the other. */
+/** Rows X70, X86 and X87: an object that is being deleted waits for its finalizers, one after the other. */
 import { type KubeObject, namespaces } from '@csi-sidecars/runtime';
 import { inOrder, type KnownFinalizer } from '../facts/finalizers.ts';
 import { isBeingDeleted, nameOf, objectName } from '../facts/objects.ts';

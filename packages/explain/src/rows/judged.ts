@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is known of a subject once a row is found. */
-import { withLiveness } from '../actors/liveness.ts';
+import type { Decision } from './decision.ts';
 import type { KubeObject } from '@csi-sidecars/runtime';
+import { withLiveness } from '../actors/liveness.ts';
 import type { StageId, Verdict } from '../verdict.ts';
 import type { Context } from './context.ts';
 
@@ -19,6 +20,8 @@ export interface Judged {
   readonly driver: string | undefined;
   readonly attachRequired?: boolean | undefined;
   readonly track: Track;
+  /** Of the program in charge. */
+  readonly decision?: Decision | undefined;
   /** Of a pod: each of its volumes. */
   readonly volumes?: readonly (Judged & { readonly object: KubeObject; readonly kind: string })[];
 }

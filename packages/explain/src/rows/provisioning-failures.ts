@@ -94,7 +94,7 @@ export async function failedProvisioning(
 const throttled = /\b429\b|throttl|RateLimit|RequestLimitExceeded/i;
 
 function refusedChanges(claim: PersistentVolumeClaim, { code }: Failure): readonly Change[] {
-  const parameters = classChange(claim, 'its parameters, by a new class: those of a class cannot be changed');
+  const parameters = classChange(claim, 'make a new class with other parameters: those of a class cannot be changed');
   if (code === 16 || code === 7)
     return [change("the driver's credentials or rights in the storage system"), parameters];
   return [parameters, change('what the message names in the storage system')];

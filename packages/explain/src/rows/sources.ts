@@ -12,11 +12,13 @@ const populatorTimeMs = 300_000;
 export async function sourceVerdict(context: Context, claim: PersistentVolumeClaim): Promise<Verdict | undefined> {
   const source = claim.spec?.dataSourceRef ?? claim.spec?.dataSource;
   if (source === undefined || source === null) return undefined;
-  const { kind, name, apiGroup = '' } = source;
+  const { kind, name } = source;
+  // The API server stores null for the core group.
+  const group = source.apiGroup ?? '';
   const namespace = claim.spec?.dataSourceRef?.namespace ?? claim.metadata?.namespace ?? '';
-  if (kind === 'VolumeSnapshot' && apiGroup === volumeSnapshots.group)
+  if (kind === 'VolumeSnapshot' && group === volumeSnapshots.group)
     return await fromSnapshot(context, claim, { namespace, name });
-  if (kind === 'PersistentVolumeClaim' && apiGroup === '') return await fromClaim(context, claim, { namespace, name });
+  if (kind === 'PersistentVolumeClaim' && group === '') return await fromClaim(context, claim, { namespace, name });
   const sinceMs = createdMs(claim);
   const isLong = sinceMs !== undefined && context.reader.nowMs() - sinceMs > populatorTimeMs;
   return verdictOf(

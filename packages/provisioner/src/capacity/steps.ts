@@ -70,38 +70,38 @@ export function look({
 }
 
 export async function ask(
-  { signal, context: { channel, timeoutMs } }: CapacityRun,
+  { signal, span, context: { channel, timeoutMs } }: CapacityRun,
   request: RequestOf<'/csi.v1.Controller/GetCapacity'>,
 ): Promise<Reported> {
-  const answer = await channel.call('/csi.v1.Controller/GetCapacity', request, { timeoutMs, signal });
+  const answer = await channel.call('/csi.v1.Controller/GetCapacity', request, { timeoutMs, signal, span });
   const { available_capacity: available, maximum_volume_size: maximum } = answer;
   return { available: BigInt(available), maximum: maximum === null ? undefined : BigInt(maximum.value) };
 }
 
 /** The segment or class may be back before the watch brings the deletion: the cache shows it at once. */
 export async function remove(
-  { caches, signal, context: { client } }: CapacityRun,
+  { caches, signal, span, context: { client } }: CapacityRun,
   objects: readonly CSIStorageCapacity[],
 ): Promise<void> {
   for (const object of objects) {
-    await deleteObject({ client, cache: caches.objects }, { resource: csiStorageCapacities, object }, { signal });
+    await deleteObject({ client, cache: caches.objects }, { resource: csiStorageCapacities, object }, { signal, span });
   }
 }
 
 /** Until the watch brings it, the object must not be created a second time: the cache shows it at once. */
 export async function create(
-  { caches, signal, logger, context: { client } }: CapacityRun,
+  { caches, signal, span, logger, context: { client } }: CapacityRun,
   object: CSIStorageCapacity,
 ): Promise<void> {
-  const send = (): Promise<CSIStorageCapacity> => client.create(csiStorageCapacities, object, { signal });
+  const send = (): Promise<CSIStorageCapacity> => client.create(csiStorageCapacities, object, { signal, span });
   logger.info(5, 'Created CSIStorageCapacity', factsOf(await writeObject(caches.objects, object, send)));
 }
 
 export async function update(
-  { caches, signal, logger, context: { client } }: CapacityRun,
+  { caches, signal, span, logger, context: { client } }: CapacityRun,
   object: CSIStorageCapacity,
 ): Promise<void> {
-  const send = (): Promise<CSIStorageCapacity> => client.update(csiStorageCapacities, object, { signal });
+  const send = (): Promise<CSIStorageCapacity> => client.update(csiStorageCapacities, object, { signal, span });
   logger.info(5, 'Updated CSIStorageCapacity', factsOf(await writeObject(caches.objects, object, send)));
 }
 

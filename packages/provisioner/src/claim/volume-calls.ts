@@ -20,13 +20,13 @@ export interface Call {
 type Created = Changes & { readonly created: CreateOutcome };
 
 export async function createVolume(run: ClaimRun, s: Known, { pinned, isFirst }: Call): Promise<Created> {
-  const { context, signal, logger } = run;
+  const { context, signal, span, logger } = run;
   const { channel, driver, settings, supportsTopology } = context;
   logSource(logger, s);
   const memory: ClaimRecord = { kind: 'pinned', claim: s.claim, pinned, deletion: s.deletion };
   // Pinned before the call: whatever happens from here on, a retry sends exactly this request.
   context.memory.set(memory);
-  const options = { timeoutMs: settings.timeoutMs, signal, migrated: pinned.plan.isMigrated };
+  const options = { timeoutMs: settings.timeoutMs, signal, span, migrated: pinned.plan.isMigrated };
   try {
     const response = await channel.call('/csi.v1.Controller/CreateVolume', pinned.request, options);
     const created = toResponseOutcome(response.volume, { ...pinned, driverName: driver.name });
@@ -45,14 +45,15 @@ export async function createVolume(run: ClaimRun, s: Known, { pinned, isFirst }:
 
 /** Whether one of these places has enough for so many bytes. A volume has to fit into one piece of the space, too. */
 export async function checkSpace(
-  { key, logger, signal, context: { channel, settings } }: Pick<ClaimRun, 'key' | 'logger' | 'signal' | 'context'>,
+  { key, logger, signal, span, context }: Pick<ClaimRun, 'key' | 'logger' | 'signal' | 'span' | 'context'>,
   requests: readonly GetCapacityRequestInput[],
   bytes: bigint,
 ): Promise<'enough' | 'short' | 'unknown'> {
-  const { timeoutMs } = settings;
+  const { channel } = context;
+  const options = { timeoutMs: context.settings.timeoutMs, signal, span };
   for (const request of requests) {
     try {
-      const answer = await channel.call('/csi.v1.Controller/GetCapacity', request, { timeoutMs, signal });
+      const answer = await channel.call('/csi.v1.Controller/GetCapacity', request, options);
       const { available_capacity: available, maximum_volume_size: maximum } = answer;
       const fits = maximum === null || BigInt(maximum.value) >= bytes;
       if (fits && BigInt(available) >= bytes) return 'enough';
@@ -92,7 +93,7 @@ interface Deletion {
 }
 
 async function deleteVolume(
-  { clock, signal, context: { channel } }: ClaimRun,
+  { clock, signal, span, context: { channel } }: ClaimRun,
   s: Known,
   { volume, endMs }: Deletion,
 ): Promise<CleanedUp> {
@@ -104,7 +105,7 @@ async function deleteVolume(
     const timeoutMs = endMs - clock.monotonicMs();
     if (timeoutMs <= 0) break;
     try {
-      await channel.call('/csi.v1.Controller/DeleteVolume', request, { timeoutMs, signal, migrated });
+      await channel.call('/csi.v1.Controller/DeleteVolume', request, { timeoutMs, signal, migrated, span });
       return 'yes';
     } catch (error) {
       last = { failure: toError(error).message, isOpen: isOpen(codeOf(error)) };

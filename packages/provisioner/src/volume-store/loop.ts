@@ -65,6 +65,7 @@ export function saveLoop(deps: ClaimDeps, { claims, volumes }: Watched, clock: C
     name: 'unsavedpvs',
     settings,
     watches: { claims, volumes },
+    traced: (_caches, volumeName) => ({ object: memory.savingByName(volumeName)?.claim }),
     handlers: {},
     sources: [saves.source],
     observe: (caches, volumeName) => observe({ memory, claims: caches.claims, driver, settings }, volumeName),

@@ -126,13 +126,13 @@ export async function readSecret(
 }
 
 export async function deleteVolume(
-  { logger, key, signal, context: { channel, settings } }: VolumeRun,
+  { logger, key, signal, span, context: { channel, settings } }: VolumeRun,
   request: DeleteVolumeRequestInput,
   migrated: boolean,
 ): Promise<void> {
   const { timeoutMs } = settings;
   logger.info(4, 'Started', { PV: key });
-  await channel.call('/csi.v1.Controller/DeleteVolume', request, { timeoutMs, signal, migrated });
+  await channel.call('/csi.v1.Controller/DeleteVolume', request, { timeoutMs, signal, migrated, span });
   logger.info(4, 'Volume deleted', { PV: key });
 }
 

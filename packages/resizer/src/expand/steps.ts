@@ -69,8 +69,8 @@ export async function expand(
   claim: Claim,
   { request, migrated }: { readonly request: ControllerExpandVolumeRequestInput; readonly migrated: boolean },
 ): Promise<Expansion> {
-  const { signal, context } = run;
-  const options = { timeoutMs: context.settings.expandTimeoutMs, signal, migrated };
+  const { signal, span, context } = run;
+  const options = { timeoutMs: context.settings.expandTimeoutMs, signal, span, migrated };
   const answer = await callDriver(run, claim, {
     method,
     volumeHandle: request.volume_id ?? '',

@@ -68,8 +68,8 @@ export async function mark(run: ClaimRun, claim: Claim, target: VolumeAttributes
 const method = '/csi.v1.Controller/ControllerModifyVolume';
 
 export function modify(run: ClaimRun, claim: Claim, request: ControllerModifyVolumeRequestInput): Promise<unknown> {
-  const { signal, context } = run;
-  const options = { timeoutMs: context.settings.modifyTimeoutMs, signal };
+  const { signal, span, context } = run;
+  const options = { timeoutMs: context.settings.modifyTimeoutMs, signal, span };
   return callDriver(run, claim, {
     method,
     volumeHandle: request.volume_id ?? '',

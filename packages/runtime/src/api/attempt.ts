@@ -54,7 +54,7 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
         const request: TransportRequest = { ...call.request, signal: linked.signal };
         const response = await exchange(request);
         if (!isSuccess(response)) return await refused(request, response);
-        return { value: await readValue(request, response, expected) };
+        return { value: await readValue(request, response, expected), status: response.status };
       } catch (error) {
         return { error: toError(error) };
       } finally {

@@ -10,6 +10,7 @@
  * Integers beyond 2^53-1 arrive as bigint, whatever the type says, and may be written as such.
  */
 import type { KubeObject } from './objects.ts';
+import type { CallParent } from '../tracing/tracer.ts';
 import type { Resource } from './resource.ts';
 import type { TransportResponse } from './transport.ts';
 
@@ -68,6 +69,8 @@ export interface CallOptions {
   readonly timeoutMs?: number;
   /** Asked right before each attempt. Once it is false nothing is sent, and the call rejects with a TransportError `aborted`. */
   readonly maySend?: (() => boolean) | undefined;
+  /** The run that writes: the write becomes a span below it. Default: none. Reads are no spans. */
+  readonly span?: CallParent | undefined;
   /** `low` (events) uses the part of the rate limit that other requests leave, and at least every tenth token. */
   readonly priority?: Priority;
 }

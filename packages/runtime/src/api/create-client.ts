@@ -19,6 +19,7 @@ import { type Call, send } from './send.ts';
 import { throttleLog } from './throttle-log.ts';
 import type { Transport, TransportRequest } from './transport.ts';
 import { isKept, toListPage, withTypeMeta } from './type-meta.ts';
+import { ended, type TracedWrite, writeSpans } from '../tracing/write-span.ts';
 import { warningLog } from './warning-header.ts';
 
 export interface ApiClientDeps {
@@ -27,6 +28,8 @@ export interface ApiClientDeps {
   readonly logger: Logger;
   /** See `createRequestMetrics`. */
   readonly metrics?: RequestMetrics | undefined;
+  /** Host and port of the server, for the spans of writes. Default: they name none. */
+  readonly host?: string | undefined;
 }
 
 export interface ApiClientOptions extends RateLimit {
@@ -63,6 +66,7 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
     logWait: throttleLog(clock, logger),
     metrics: deps.metrics,
   };
+  const startWriteSpan = writeSpans(deps.host);
   const { unary, stream } = attempts(deps, warningLog(logger));
   const object = unary({ maxBytes: maxObjectBytes });
   const wholeList = unary({ maxBytes: maxListBytes });
@@ -86,13 +90,16 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
     signal: call.signal,
     maySend: call.maySend,
   });
-  const write = (request: Omit<Call['request'], 'headers' | 'body'>, content: Content): Promise<unknown> => {
+  const write = (target: TracedWrite, path: string, content: Content): Promise<unknown> => {
     const { value, type = 'application/json', call } = content;
-    const whole =
+    const { method } = target;
+    const request =
       value === undefined
-        ? { ...request, headers }
-        : { ...request, headers: headersFor(type), body: Buffer.from(stringifyJson(value)) };
-    return send(sendDeps, callOf(whole, call), object);
+        ? { method, path, headers }
+        : { method, path, headers: headersFor(type), body: Buffer.from(stringifyJson(value)) };
+    const span = call?.span && startWriteSpan(call.span, target);
+    if (span === undefined) return send(sendDeps, callOf(request, call), object);
+    return ended(span, send(sendDeps, { ...callOf(request, call), span }, object));
   };
 
   return {
@@ -113,7 +120,7 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
       const path = withQuery(collectionPath(resource, namespace), { dryRun: call?.dryRun });
       return toObject(
         resource,
-        await write({ method: 'POST', path }, { value: withTypeMeta(resource, created), call }),
+        await write({ method: 'POST', resource }, path, { value: withTypeMeta(resource, created), call }),
       );
     },
 
@@ -122,7 +129,8 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
         throw new Error(`an update of a ${resource.kind} needs the resourceVersion that it was computed from`);
       }
       const path = writePath(resource, refOf(changed), call);
-      return toObject(resource, await write({ method: 'PUT', path }, { value: withTypeMeta(resource, changed), call }));
+      const target = { method: 'PUT', resource, subresource: call?.subresource } as const;
+      return toObject(resource, await write(target, path, { value: withTypeMeta(resource, changed), call }));
     },
 
     patch: async ({ resource, ref }, patch, call) => {
@@ -131,12 +139,13 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
         ...(patch.type === 'apply' && { fieldManager: patch.fieldManager, force: patch.force === true || undefined }),
       });
       const value = patch.type === 'json' ? patch.operations : patch.body;
-      return toObject(resource, await write({ method: 'PATCH', path }, { value, type: patchTypes[patch.type], call }));
+      const target = { method: 'PATCH', resource, subresource: call?.subresource } as const;
+      return toObject(resource, await write(target, path, { value, type: patchTypes[patch.type], call }));
     },
 
     delete: async (resource, ref, call) => {
       const path = objectPath(resource, ref);
-      const answer = await write({ method: 'DELETE', path }, { value: deleteBody(call), call });
+      const answer = await write({ method: 'DELETE', resource }, path, { value: deleteBody(call), call });
       if (answer === undefined || isStatus(answer)) return undefined;
       const left = toObject(resource, answer);
       return isKept(left) ? left : undefined;

@@ -12,6 +12,7 @@ import { noAnswer, type RequestMetrics } from './request-metrics.ts';
 import type { RequestLimiter } from './request-limiter.ts';
 import { decideRetry, type FailedAttempt, type Use } from './retry-policy.ts';
 import type { ThrottleLog } from './throttle-log.ts';
+import type { Span } from '../tracing/tracer.ts';
 import { abortError, TransportError, type TransportRequest } from './transport.ts';
 
 export interface SendDeps {
@@ -32,9 +33,12 @@ export interface Call {
   readonly silenceMs?: number;
   readonly signal?: AbortSignal | undefined;
   readonly maySend?: (() => boolean) | undefined;
+  /** Learns of attempts and of the status of the answer. The caller ends it. */
+  readonly span?: Span | undefined;
 }
 
-export type AttemptResult<T> = { readonly value: T } | FailedAttempt;
+/** `status`: of the answer; undefined for a stream, which is read later. */
+export type AttemptResult<T> = { readonly value: T; readonly status?: number } | FailedAttempt;
 
 /** Makes one attempt that ends within `leftMs`. Never rejects. */
 export type Attempt<T> = (call: Call, leftMs: number) => Promise<AttemptResult<T>>;
@@ -58,7 +62,10 @@ export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): 
     if (call.maySend?.() === false) throw failure(new TransportError('aborted', notSent));
     const startedMs = clock.monotonicMs();
     const result = await attempt(call, leftMs);
-    if ('value' in result) return result.value;
+    if ('value' in result) {
+      call.span?.set({ 'http.response.status_code': result.status });
+      return result.value;
+    }
     leftMs -= clock.monotonicMs() - startedMs;
     const decision = decideRetry(result, { use: call.use, retries });
     if (decision.kind === 'fail' || leftMs <= 0 || call.signal?.aborted === true) {
@@ -68,6 +75,7 @@ export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): 
     mayHave ||= mayHaveHappened(result.error);
     const code = result.error instanceof ApiError ? String(result.error.status) : noAnswer;
     metrics?.retried({ method: call.request.method, code });
+    call.span?.set({ 'http.request.resend_count': retries + 1 });
     limited = decision.limited;
     if (logger.enabled(4))
       logRetry(logger, call, { attempt: retries + 1, delayMs: decision.afterMs, error: result.error });

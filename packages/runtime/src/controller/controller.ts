@@ -6,6 +6,7 @@ import type { InformerFactory } from '../informer/factory.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { WorkQueueMetrics } from '../workqueue/queue-metrics.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import type { LeaseGate } from './start-gate.ts';
 
 /** A controller, assembled from its ports and not running yet. */
@@ -35,4 +36,6 @@ export interface ControllerPorts {
   readonly queueMetrics: WorkQueueMetrics;
   /** Asked before each reconcile and each of its steps. Default: always open. */
   readonly gate?: LeaseGate;
+  /** Gets a span for each run. Default: runs are not traced. */
+  readonly tracer?: Tracer | undefined;
 }

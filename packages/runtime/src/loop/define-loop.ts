@@ -6,6 +6,7 @@ import type { ControllerPorts } from '../controller/controller.ts';
 import { openGate } from '../controller/start-gate.ts';
 import { done, type Outcome, retry } from '../controller/reconcile.ts';
 import { runWorkers } from '../controller/workers.ts';
+import { traced } from '../tracing/run-trace.ts';
 import { createWorkQueue } from '../workqueue/create-work-queue.ts';
 import { retryLimiter } from '../workqueue/rate-limiters.ts';
 import type { WorkQueue } from '../workqueue/workqueue.ts';
@@ -13,6 +14,7 @@ import { changeHandler } from './change.ts';
 import { confirm, hasDoubts } from './confirm.ts';
 import { runFlow } from './flow.ts';
 import type { AssembledLoop, Caches, Change, EndedRun, Loop, LoopSpec, LoopTypes, Handler } from './loop.ts';
+import { startTrace, type TracedQueue } from './trace.ts';
 import { watch, type Watching } from './watch.ts';
 
 export function defineLoop<L extends LoopTypes>(spec: LoopSpec<L>): Loop {
@@ -29,12 +31,13 @@ function assemble<L extends LoopTypes>(spec: LoopSpec<L>, ports: ControllerPorts
     rateLimiter: (spec.limiter ?? limiterOf(spec))(ports),
     ...(lanes === undefined ? {} : { lanes: { ...lanes, classify: (key) => lanes.classify(caches, key) } }),
   });
-  const run = createRun(spec, ports, { watching, begin: (key) => queue.begin(key) });
+  const run = createRun(spec, ports, { watching, queue });
   addHandlers(spec, { informers, caches, queue });
   for (const source of spec.sources ?? []) {
     source((key, when = 'now') => (when === 'now' ? queue.add(key) : queue.addRateLimited(key)));
   }
   return {
+    keyed: { name, reconcile: run },
     informers: [...informers].filter(([watched]) => !isIn(optional, watched)).map(([, informer]) => informer),
     run: (signal) =>
       runWorkers(
@@ -109,11 +112,14 @@ interface AnyPrimary<L extends LoopTypes> {
   readonly endsFailures?: (change: Change<KubeObject>) => boolean;
 }
 
+interface RunQueue<Key extends string> extends TracedQueue<Key>, Pick<WorkQueue<Key>, 'begin'> {}
+
 function createRun<L extends LoopTypes>(
-  { name, observe, context, flow, onConclude, onEnd }: LoopSpec<L>,
-  { client, clock, random, logger, gate = openGate }: ControllerPorts,
-  { watching, begin }: { readonly watching: Watching; readonly begin: (key: L['key']) => void },
+  spec: LoopSpec<L>,
+  { client, clock, random, logger, tracer, gate = openGate }: ControllerPorts,
+  { watching, queue }: { readonly watching: Watching; readonly queue: RunQueue<L['key']> },
 ): (key: L['key'], signal: AbortSignal) => Promise<Outcome> {
+  const { name, observe, context, flow, onConclude, onEnd } = spec;
   const caches = watching.caches as unknown as Caches<L>;
   const log = (key: L['key'], row: string, action: string): void =>
     logger.info(5, 'Decided', { queue: name, key, row, action });
@@ -126,12 +132,14 @@ function createRun<L extends LoopTypes>(
         return retry(toError(error));
       }
     }
-    begin(key);
+    queue.begin(key);
     const observed = observe(caches, key);
     if (observed === undefined) return done;
     const startedMs = clock.monotonicMs();
     const ended = () => ({ key, caches, logger, durationMs: clock.monotonicMs() - startedMs });
-    const run = { client, clock, random, logger, context, key, caches, signal };
+    const trace = tracer && startTrace(tracer, spec, { caches, queue, key });
+    const writing = trace === undefined ? client : traced(client, trace);
+    const run = { client: writing, clock, random, logger, context, key, caches, signal, span: trace };
     let concluded: EndedRun<L>['concluded'];
     try {
       const conclusion = await runFlow(
@@ -139,16 +147,20 @@ function createRun<L extends LoopTypes>(
         ({ perform, args }) => perform(run as never, ...(args as never)),
         async ({ row, perform }) => {
           // A bundle gives the functions of two modules different names: `mark2`.
-          log(key, row, perform.name.replace(/\d+$/, ''));
+          const action = perform.name.replace(/\d+$/, '');
+          log(key, row, action);
+          trace?.decided(row, action);
           // The process may have stood still since the last step. It waits for its end then, or for a renewal.
           if (!gate.held) await gate.whenOpen(signal);
         },
       );
       log(key, conclusion.row, conclusion.kind);
+      trace?.concluded(conclusion);
       concluded = { observed, conclusion };
       onConclude?.({ ...ended(), ...concluded });
       return conclusion.outcome;
     } finally {
+      trace?.end();
       onEnd?.({ ...ended(), concluded });
     }
   };

@@ -13,10 +13,11 @@ import type { KubeObject } from '../api/objects.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { Random } from '../clock/random.ts';
 import type { ControllerPorts, LoopSettings } from '../controller/controller.ts';
-import type { Conclusion } from '../controller/reconcile.ts';
+import type { Conclusion, Reconcile } from '../controller/reconcile.ts';
 import type { InformerOptions } from '../informer/create-informer.ts';
 import type { Informer, Lister } from '../informer/informer.ts';
 import type { Facts, Logger } from '../log/logger.ts';
+import type { CallParent } from '../tracing/tracer.ts';
 import type { LanePlace } from '../workqueue/fair-lanes.ts';
 import type { RateLimiter } from '../workqueue/workqueue.ts';
 import type { Flow } from './flow.ts';
@@ -32,6 +33,8 @@ export interface Loop {
 export interface AssembledLoop {
   /** The controller waits for them before any loop works; it does not run them. */
   readonly informers: readonly Pick<Informer<KubeObject>, 'whenSynced'>[];
+  /** The name of the queue, and one run for one of its keys, as the workers do it. Undefined: the loop has no keys. */
+  readonly keyed?: { readonly name: string; readonly reconcile: Reconcile<never> };
   /** Works until the signal aborts; resolves when nothing of the loop runs any more. */
   run(signal: AbortSignal): Promise<void>;
   /** Called after an orderly stop, when every loop of the controller has ended: the memory of the process ends next. */
@@ -99,6 +102,8 @@ export interface Run<L extends Pick<LoopTypes, 'key' | 'watched'>, Context> exte
   readonly caches: Caches<L & LoopTypes>;
   /** Aborts when the process must stop at once; an orderly stop lets a run finish. */
   readonly signal: AbortSignal;
+  /** For calls to other processes, which are spans below it; undefined if the run is not traced. Writes of `client` have it already. */
+  readonly span?: CallParent | undefined;
 }
 
 interface AnyRun<L extends LoopTypes> {
@@ -141,6 +146,12 @@ export interface Primary<L extends LoopTypes, N extends keyof L['watched'] = key
 
 type AnyPrimary<L extends LoopTypes> = { [N in keyof L['watched']]: Primary<L, N> }[keyof L['watched']];
 
+export interface TracedObjects {
+  readonly object: KubeObject | undefined;
+  /** The volume of the object, if the object names no claim itself. */
+  readonly volume?: KubeObject | undefined;
+}
+
 export interface LoopSpec<L extends LoopTypes> {
   /** Name of the queue in metrics, and of the loop in log lines. */
   readonly name: string;
@@ -182,6 +193,8 @@ export interface LoopSpec<L extends LoopTypes> {
   readonly workers?: number;
   /** Default: doubles from `settings.retryIntervalStartMs` to `settings.retryIntervalMaxMs`, a key at a time. */
   readonly limiter?: (ports: Pick<ControllerPorts, 'clock' | 'random'>) => RateLimiter<L['key']>;
+  /** The objects that name the trace of a run. Default: the object of `primary` whose key in the cache is the key of the run. */
+  readonly traced?: (caches: Caches<L>, key: L['key']) => TracedObjects;
   /** Keys that get one more run after an orderly stop, whatever their backoff says. Default: none. */
   readonly lastRuns?: () => readonly L['key'][];
 }

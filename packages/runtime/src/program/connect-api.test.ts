@@ -86,11 +86,11 @@ describe('the clients of one connection', () => {
       expect(clientWith(component === undefined ? limits : { ...limits, component })).toEqual({ number: 2 });
       expect(made).toEqual([
         {
-          deps: { ...deps, transport, metrics },
+          deps: { ...deps, transport, metrics, host: 'sim' },
           options: { qps: 20, burst: 30, userAgent: 'labels', maxListBytes: 5 },
         },
         {
-          deps: { ...deps, logger: expect.any(Object), transport, metrics: counted ? metrics : undefined },
+          deps: { ...deps, logger: expect.any(Object), transport, host: 'sim', metrics: counted ? metrics : undefined },
           options: { qps: 1, burst: 2, userAgent: agent, maxListBytes: 5 },
         },
       ]);

@@ -80,10 +80,10 @@ export async function connectApi(
   const transport = command === undefined ? connection.transport : command.layer(connection.transport);
   const metrics = requestMetrics?.(host);
   return {
-    client: createClient({ ...deps, transport, metrics }, options),
+    client: createClient({ ...deps, transport, metrics, host }, options),
     clientWith: ({ logger, component, counted, qps, burst }) =>
       createClient(
-        { ...deps, logger, transport, metrics: counted ? metrics : undefined },
+        { ...deps, logger, transport, host, metrics: counted ? metrics : undefined },
         { ...options, qps, burst, userAgent: [options.userAgent, component].filter(Boolean).join('/') },
       ),
     namespace: config.namespace,

@@ -22,6 +22,7 @@ import type { Loop } from '../loop/loop.ts';
 import type { ScrapedMetrics } from '../metrics/metrics.ts';
 import { createRegistry } from '../metrics/registry.ts';
 import { nodeProcess } from '../process/node-process.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import type { ProcessPort } from '../process/run-process.ts';
 import type { ApiParts } from './connect-api.ts';
 import type { LeaseOptions } from './under-lease.ts';
@@ -53,6 +54,8 @@ export interface RunControllerOptions extends Partial<ApiParts>, Partial<Program
   readonly routes?: readonly HttpRoute[];
   /** klog's level: 0 for what operators need, 4 for requests, 5 for each decision. Default 0. */
   readonly verbosity?: number;
+  /** Gets a span for each run of a loop, and below it one for each write. Default: runs are not traced. */
+  readonly tracer?: Tracer | undefined;
   /** The time from SIGTERM to the exit, whatever still runs. Default 25 s, within the usual grace period of 30 s. */
   readonly drainMs?: number;
 }

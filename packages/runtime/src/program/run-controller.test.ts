@@ -9,6 +9,7 @@ import {
   memoryFiles,
   recordedStderr,
   recordingLogger,
+  recordingTracer,
   seededRandom,
   startTestServer,
   until,
@@ -208,6 +209,19 @@ describe('a program around loops', () => {
     program.kill();
     await program.clock.advance(1_000);
     expect([program.exits, program.connections()]).toEqual([[0], { opened: 1, closed: 1 }]);
+  });
+
+  it('given a tracer, then each run of the loops has a span, and its write to the server is below it', async () => {
+    const tracer = recordingTracer();
+    const program = aProgram({ tracer });
+    await program.clock.advance(1_000);
+    expect(tracer.runs[0]).toMatchObject({
+      name: 'reconcile labels',
+      children: [{ name: 'PATCH persistentvolumes', attributes: { 'server.address': 'sim' } }],
+    });
+    program.kill();
+    await program.clock.advance(1_000);
+    await program.ended;
   });
 
   it('[runtime#194] given a lease that another process took, then the program ends with 1', async () => {

@@ -32,7 +32,7 @@ export async function runController(options: RunControllerOptions): Promise<void
 
 async function run(parts: Parts, options: RunControllerOptions, { signal, configure }: Lifecycle): Promise<number> {
   const { logger, logWriter } = parts;
-  const { drainMs, elect, lease, listen } = options;
+  const { drainMs, elect, lease, listen, tracer } = options;
   configure({ onSignal: 'drain', flushLogs: logWriter.flush, ...(drainMs === undefined ? {} : { drainMs }) });
   const assembly: Assembly<void> = {
     connect: connections(parts, options),
@@ -43,7 +43,7 @@ async function run(parts: Parts, options: RunControllerOptions, { signal, config
       assemble: (ports) => assemble(ports, options),
     }),
   };
-  const result = await runAssembly({ ...parts, elect }, assembly, signal);
+  const result = await runAssembly({ ...parts, elect, tracer }, assembly, signal);
   if (signal.aborted && result !== 'lost') return 0;
   logger.error(undefined, 'Stopped leading', { result });
   return 1;

@@ -56,6 +56,7 @@ export function createWorkQueue<Key extends string>(
     get: (signal) => queue.get(signal),
     begin: (key) => queue.begin(key),
     done: (key) => queue.done(key),
+    waitedMs: (key) => queue.waitedMs(key),
     get length() {
       return queue.length;
     },

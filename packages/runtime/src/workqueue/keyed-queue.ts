@@ -19,6 +19,7 @@ type Waiter<Key> = (key: Key | undefined) => void;
 
 interface Run {
   readonly startedMs: number;
+  readonly waitedMs: number;
   /** When the key was added since the run began; undefined when it was not. */
   dirtyMs: number | undefined;
 }
@@ -129,6 +130,10 @@ export class KeyedQueue<Key extends string> {
     return drained.promise;
   }
 
+  waitedMs(key: Key): number {
+    return this.#processing.get(key)?.waitedMs ?? 0;
+  }
+
   /** False when the key waits already. */
   #enqueue(key: Key, dirtyMs: number): boolean {
     if (!this.#waiting.add(key, dirtyMs)) return false;
@@ -141,8 +146,9 @@ export class KeyedQueue<Key extends string> {
     const next = this.#waiting.take();
     if (next === undefined) return undefined;
     const now = this.#clock.monotonicMs();
-    this.#instruments?.waited(now - next.dirtyMs);
-    this.#processing.set(next.key, { startedMs: now, dirtyMs: undefined });
+    const waitedMs = now - next.dirtyMs;
+    this.#instruments?.waited(waitedMs);
+    this.#processing.set(next.key, { startedMs: now, waitedMs, dirtyMs: undefined });
     this.#onHandOut?.(next.key);
     return next.key;
   }

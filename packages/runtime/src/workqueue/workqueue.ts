@@ -16,6 +16,8 @@ export interface WorkQueue<Key extends string> {
   /** The worker looks from now on: adds since the hand-out are part of this run. Without it a run begins with the hand-out. */
   begin(key: Key): void;
   done(key: Key): void;
+  /** How long the key that is being processed had waited for a worker. 0 for a key that is not. */
+  waitedMs(key: Key): number;
   /** Keys ready to be handed out; not those delayed or in processing. */
   readonly length: number;
   /** No new keys; what is queued is still handed out. */

@@ -6,6 +6,7 @@
 import type { connectCsi } from '@csi-sidecars/csi';
 import type { Clock, Files, Logger, Metrics, Random, ScrapedMetrics } from '@csi-sidecars/runtime';
 import type { ApiConnection, CommandOptions, LineWriter } from '@csi-sidecars/runtime/internal';
+import type { OpenTracing } from '../tracing/tracing.ts';
 import type { Flags } from '../flags/flag.ts';
 
 export type { ApiConnection, ScrapedMetrics };
@@ -42,6 +43,8 @@ export interface ProgramHost extends ProcessHost {
   readonly connectApi: (options: ApiOptions) => Promise<ApiConnection>;
   /** Default: the socket that the address names. */
   readonly connectCsi?: typeof connectCsi;
+  /** Called only when tracing is asked for. Default: loads the exporter of OpenTelemetry's SDK. */
+  readonly loadTracing?: () => Promise<OpenTracing>;
 }
 
 export interface ApiOptions {

@@ -54,6 +54,7 @@ export function runSidecarProgram<V extends SidecarValues, G extends string>(
       const options = { ...optionsOf(values, deps.host.env), address: values['csi-address'] };
       const driver = await connectDriver({ ...context, onLost }, options);
       stack.defer(driver.channel.close);
+      context.tracing?.setDriver(driver.name);
       return driver;
     },
     prepare: async (context, driver) => {

@@ -8,6 +8,8 @@ it('given --help, then each flag that programs share has its type, its text and 
     `Usage of csi-sample:
   -automaxprocs
     \taccepted for compatibility (the original sets its scheduler threads from the CPU quota); has no effect
+  -check-rights
+    \tLog at the start which rights the account lacks. (default true)
   -csi-address string
     \tAddress of the CSI driver socket. (default "/run/csi/socket")
   -http-endpoint string
@@ -50,6 +52,14 @@ it('given --help, then each flag that programs share has its type, its text and 
     \tMaximum retry interval of a failed attach. (default 5m0s)
   -retry-interval-start duration
     \tInitial retry interval of a failed attach; doubles with each failure, up to retry-interval-max. (default 1s)
+  -tracing-endpoint string
+    \tURL of a collector for traces (OTLP over HTTP), for example http://collector:4318. env: that of OTEL_EXPORTER_OTLP_ENDPOINT. Empty: no traces.
+  -tracing-headers-file string
+    \tFile with headers for the collector: lines name: value.
+  -tracing-sampling-ratio float
+    \tPart of the traces that is sent, 0 to 1. Failed and slow runs always are. (default 0.1)
+  -tracing-trace-id string
+    \tobject: a trace of each claim, with its UID. run: of each run. (default "object")
   -v value
     \tnumber for the log level verbosity
   -version

@@ -116,6 +116,17 @@ export const kubeApiFlags: FlagsOf<KubeApiValues> = inGroup('API server', {
   'kube-api-burst': intFlag(10, 'Burst to use while communicating with the kubernetes apiserver.'),
 });
 
+export interface RightsValues {
+  /** Our own flag. */
+  readonly 'check-rights': boolean;
+}
+
+export const rightsFlags: FlagsOf<RightsValues> = inGroup('API server', {
+  'check-rights': {
+    ...boolFlag(true, 'Log at the start which rights the account lacks.'),
+  },
+});
+
 export interface EndpointValues {
   readonly 'http-endpoint': string;
   readonly 'metrics-path': string;
@@ -134,6 +145,28 @@ export const endpointFlags: FlagsOf<EndpointValues> = inGroup(process, {
     brief: 'The TCP address for metrics and health of the election, as in :8080.',
   },
   'metrics-path': metricsPathFlag,
+});
+
+export interface TracingValues {
+  readonly 'tracing-endpoint': string;
+  readonly 'tracing-sampling-ratio': number;
+  readonly 'tracing-trace-id': string;
+  readonly 'tracing-headers-file': string;
+}
+
+export const tracingFlags: FlagsOf<TracingValues> = inGroup(process, {
+  'tracing-endpoint': {
+    ...stringFlag(
+      '',
+      'URL of a collector for traces (OTLP over HTTP), for example http://collector:4318. env: that of OTEL_EXPORTER_OTLP_ENDPOINT. Empty: no traces.',
+    ),
+    brief: 'The URL of a collector for traces, as in http://collector:4318.',
+  },
+  'tracing-sampling-ratio': rare(
+    floatFlag(0.1, 'Part of the traces that is sent, 0 to 1. Failed and slow runs always are.'),
+  ),
+  'tracing-trace-id': rare(stringFlag('object', 'object: a trace of each claim, with its UID. run: of each run.')),
+  'tracing-headers-file': rare(stringFlag('', 'File with headers for the collector: lines name: value.')),
 });
 
 export const pprofFlag: Flag<boolean> = rare(boolFlag(false, 'Serve profiles below /debug/pprof/ on --http-endpoint.'));
@@ -160,7 +193,8 @@ export function retryFlags(what: string): FlagsOf<RetryValues> {
 }
 
 /** The flags of every sidecar that talks to the API server and to a driver. */
-export interface StandardValues extends LoggingValues, LeaderElectionValues, KubeApiValues, EndpointValues {
+export interface StandardValues
+  extends LoggingValues, LeaderElectionValues, KubeApiValues, RightsValues, EndpointValues, TracingValues {
   readonly automaxprocs: boolean;
   readonly version: boolean;
   readonly 'csi-address': string;
@@ -172,7 +206,9 @@ export const standardFlags: FlagsOf<StandardValues> = {
   ...loggingFlags,
   ...leaderElectionFlags,
   ...kubeApiFlags,
+  ...rightsFlags,
   ...endpointFlags,
+  ...tracingFlags,
   automaxprocs: automaxprocsFlag,
   version: versionFlag,
   'csi-address': csiAddressFlag,

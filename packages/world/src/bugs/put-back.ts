@@ -12,8 +12,13 @@ const root = join(import.meta.dirname, '../../../..');
 export function putBugBack(name: string): void {
   const bug = bugs.find((each) => each.name === name);
   if (bug === undefined) throw new Error(`no bug is named ${name}: ${bugs.map((each) => each.name).join(', ')}`);
+  editSources(bug.edits);
+}
+
+/** Edits what is loaded from now on. */
+export function editSources(all: readonly Edit[]): void {
   const edits = new Map<string, Edit[]>();
-  for (const edit of bug.edits) edits.set(join(root, edit.file), [...(edits.get(join(root, edit.file)) ?? []), edit]);
+  for (const edit of all) edits.set(join(root, edit.file), [...(edits.get(join(root, edit.file)) ?? []), edit]);
   registerHooks({
     load(url, context, nextLoad) {
       const path = url.startsWith('file:') ? fileURLToPath(url) : '';

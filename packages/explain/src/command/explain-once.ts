@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/** One pass: the subject is read, judged and explained. */
+import type { KubeObject } from '@csi-sidecars/runtime';
+import { type Because, CredentialsError, type Reader } from '../cluster/reader.ts';
+import { explanationOf } from '../report/document.ts';
+import type { Explanation } from '../report/explanation.ts';
+import type { Context, Options } from '../rows/context.ts';
+import { decisionOf, type DecisionPorts } from '../rows/decision.ts';
+import type { Judged } from '../rows/judged.ts';
+import { absent, judge, unserved } from '../rows/subjects.ts';
+import { CommandError, exitCodeOf, exits } from './exit-codes.ts';
+import type { ExplainValues } from './explain-flags.ts';
+import type { Cluster } from './open-cluster.ts';
+import type { Subject, SubjectKind } from './subject.ts';
+
+export interface Asked {
+  readonly ports: Pick<DecisionPorts, 'clock' | 'random'>;
+  readonly cluster: Pick<Cluster, 'nowMs' | 'localOffsetMs' | 'cost'>;
+  readonly subject: Subject;
+  readonly values: ExplainValues;
+}
+
+/** Rejects with a CommandError if the subject cannot be read. */
+export async function explainOnce(reader: Reader, { cluster, subject, values, ports }: Asked): Promise<Explanation> {
+  const { resource, namespace, name, kind } = subject;
+  try {
+    const read = await reader.get(resource, { namespace, name }, `${kind} ${name}`);
+    if (read.kind === 'unknown' && read.because !== 'absent') throw unreadableError(read.because, subject);
+    const object = read.kind === 'found' ? read.value : undefined;
+    const first = await judgedOf({ reader, options: optionsOf(values) }, subject, object ?? read.kind);
+    const judged = object === undefined ? first : await withDecision({ reader, ...ports }, { kind, object }, first);
+    const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
+    return explanationOf({
+      atMs: cluster.nowMs(),
+      localOffsetMs: cluster.localOffsetMs(),
+      subject: { kind, apiVersion, namespace, name, object },
+      judged,
+      exitCode: exitCodeOf(judged.verdict.exit, values['exit-zero']),
+      missing: reader.missing(),
+      cost: cluster.cost(),
+    });
+  } catch (error) {
+    if (error instanceof CredentialsError) throw new CommandError(exits.failed, error.message, { cause: error });
+    throw error;
+  }
+}
+
+async function judgedOf(
+  context: Context,
+  subject: Subject,
+  found: KubeObject | 'absent' | 'found' | 'unknown',
+): Promise<Judged> {
+  if (typeof found === 'object') return await judge(context, subject, found);
+  const verdict = found === 'absent' ? await absent(context, subject) : unserved(subject);
+  return { verdict, driver: undefined, track: { stages: [] } };
+}
+
+/** Of a pod it is that of the volume which decides. */
+async function withDecision(
+  ports: DecisionPorts,
+  { kind, object }: { readonly kind: SubjectKind; readonly object: KubeObject },
+  judged: Judged,
+): Promise<Judged> {
+  if (kind === 'Pod') return judged;
+  const { verdict, driver, attachRequired } = judged;
+  return { ...judged, decision: await decisionOf(ports, { kind, object, verdict, driver, attachRequired }) };
+}
+
+function optionsOf(values: ExplainValues): Options {
+  return {
+    hasEvents: !values['no-events'],
+    isDeep: values.deep,
+    driverNamespace: values['driver-namespace'],
+    snapshotControllerNamespace: values['snapshot-controller-namespace'],
+    volumeNamePrefix: values['volume-name-prefix'],
+    volumeNameUuidLength: values['volume-name-uuid-length'],
+    allVolumes: values['all-volumes'],
+  };
+}
+
+function unreadableError(unreadable: Because, { kind, name }: Subject): CommandError {
+  const messages: Partial<Record<Because, string>> = {
+    forbidden: `you may not read ${kind} ${name}`,
+    timeout: 'the API server has not answered in time',
+  };
+  const message = messages[unreadable] ?? 'the API server cannot be reached';
+  return new CommandError(exits.failed, message, { unreadable });
+}
