@@ -83,6 +83,14 @@ describe('volumes that no PersistentVolume names', () => {
     },
   );
 
+  it('given a volume whose PersistentVolume goes between two lists, when it is confirmed, then it is not', async () => {
+    const fixture = audited();
+    const [handle = ''] = await recorded(fixture, 'a', 'b');
+    await fixture.make('left');
+    const result = await fixture.audit(['--confirm=1'], () => fixture.remove('persistentvolumes', 'pv-a'));
+    expect(rowsOf(result)).toContain(`O5 unconfirmed ${handle}`);
+  });
+
   it('[explain#112] given a pending claim of another driver, when confirmed, then it does not count', async () => {
     const fixture = audited();
     await recorded(fixture, 'a', 'b');

@@ -100,6 +100,17 @@ describe('the periodic audit', () => {
     await p.stop();
   });
 
+  it('given a volume inside a pod, which has the handle that kubelet makes, then it is not found', async () => {
+    const p = await audited();
+    const entries = [`csi-${'0a'.repeat(32)}`, 'csi-0a'].map((volume_id) => ({ volume: { volume_id } }));
+    p.driver.faults.add({ method: 'ListVolumes', action: { kind: 'answer', set: { entries } } });
+    await pass(p);
+    await pass(p);
+    expect(found(p, 'unrecorded')).toBe(1);
+    expect(p.events).toEqual([expect.stringContaining('names, csi-0a;')]);
+    await p.stop();
+  });
+
   it('given a claim whose CreateVolume goes on failing, then what nothing names is young', async () => {
     const p = await audited();
     await make(p, 'left');

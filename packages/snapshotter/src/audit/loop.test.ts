@@ -69,6 +69,21 @@ describe('the periodic audit', () => {
     await p.stop();
   });
 
+  it('given a content that is younger than the grace, when its snapshot is not listed, then it is young', async () => {
+    const p = await audited();
+    await p.clock.advance(0.99 * hourMs);
+    const nowText = new Date(p.clock.nowMs()).toISOString();
+    record(p, 'a', await take(p, 'a'));
+    record(p, 'new', 'new');
+    p.changeContent(
+      (content) => ({ ...content, metadata: { ...content.metadata, creationTimestamp: nowText } }),
+      'new',
+    );
+    for (let step = 0; step < 100 && passes(p, 'ok') === 0; step += 1) await p.clock.advance(5_000);
+    expect([passes(p, 'ok'), found(p, 'young'), found(p, 'unconfirmed')]).toEqual([1, 1, undefined]);
+    await p.stop();
+  });
+
   it('[explain#122] given a leadership that ends in a pass, then the pass ends at once, and is not counted', async () => {
     const p = await audited();
     p.driver.faults.add({ method: 'ListSnapshots', action: { kind: 'hang' } });

@@ -167,8 +167,8 @@ function recordEvents(
   { caches }: Pick<Pass<AuditWatches>, 'caches'>,
   { compared, isDue }: DailyPass & { readonly compared: SnapshotsComparison },
 ): void {
-  for (const { class: group, confirmed, handle, object } of compared.findings) {
-    if (group !== 'missingSnapshot' || !confirmed || object === undefined) continue;
+  for (const { class: group, handle, object } of compared.findings) {
+    if (group !== 'missingSnapshot' || object === undefined) continue;
     const content = caches.contents.get(toObjectKey(undefined, object.name));
     if (content === undefined || !isDue(handle)) continue;
     events.record(content, { type: 'Warning', reason: 'BackendSnapshotMissing', message: messages.missing(handle) });
