@@ -3,6 +3,7 @@
 import {
   allInOneManifest,
   combinedManifest,
+  auditManifest,
   explainManifest,
   leftoversManifest,
 } from '../packages/all-in-one/src/manifest.ts';
@@ -30,6 +31,7 @@ export const manifests: readonly (ProgramManifest & { readonly name: ProgramName
   allInOneManifest,
   leftoversManifest,
   explainManifest,
+  auditManifest,
 ];
 
 export type ProgramName =

@@ -35,6 +35,7 @@ async function run(...args: readonly string[]) {
   const code = isCommand(args[0])
     ? await runCommand(deps, {
         explain: note('explain'),
+        audit: note('audit'),
         leftovers: note('leftovers'),
         'chart-test': note('chart-test'),
       })
@@ -48,6 +49,7 @@ it.each([
   { args: ['--controllers=a', 'all'], started: ['all', '/program', ['--controllers=a', 'all']] },
   { args: ['all', '--controllers=a', '-h'], started: ['all', '/program', ['--controllers=a', '-h']] },
   { args: ['explain', 'pvc/a'], started: ['explain', '/program explain', ['pvc/a']] },
+  { args: ['audit', '--a'], started: ['audit', '/program audit', ['--a']] },
   { args: ['leftovers', '--a', '--b'], started: ['leftovers', '/program leftovers', ['--a', '--b']] },
   { args: ['chart-test', '--a', '--b'], started: ['chart-test', '/program chart-test', ['--a', '--b']] },
 ])('given the arguments $args, then this runs with these arguments: $started', async ({ args, started }) => {
@@ -61,6 +63,8 @@ const usage = `Usage of /program:
     \tcsi-node-driver-registrar and livenessprobe, --csi-address and other flags: /program node --help
   explain KIND/NAME [flags]
     \twhy a claim, a pod or a snapshot waits, and whose turn it is: /program explain --help
+  audit --driver=NAME --driver-address=SOCKET [flags]
+    \twhat the driver has and the cluster does not know, and the other way round: /program audit --help
   leftovers [flags]
     \twhat a csi-provisioner left in the API, and its removal: /program leftovers --help
   chart-test [flags]
@@ -91,6 +95,9 @@ it('given the name by which kubectl runs a plugin, then usage texts say kubectl 
 it('given a word that is no command, when run as one, then the commands are listed, and the exit code is 2', async () => {
   const { lifecycle, ...host } = fakeHost({ args: ['all'] });
   const never = (): Promise<number> => Promise.reject(new Error('it ran'));
-  const code = await runCommand({ host, lifecycle }, { explain: never, leftovers: never, 'chart-test': never });
+  const code = await runCommand(
+    { host, lifecycle },
+    { explain: never, audit: never, leftovers: never, 'chart-test': never },
+  );
   expect(code).toBe(2);
 });

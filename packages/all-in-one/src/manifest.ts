@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { explainProgram, explainRules } from '@csi-sidecars/explain';
+import { auditProgram, auditRules, explainProgram, explainRules } from '@csi-sidecars/explain';
 import { leftoversProgram, leftoversRules } from '@csi-sidecars/provisioner';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
 import { allFlags, allGates } from './all/command-line.ts';
@@ -51,6 +51,18 @@ export const explainManifest: ProgramManifest<'csi-sidecars', 'command'> = {
   commandLine: 'csi-sidecars explain',
   flags: { syntax: explainProgram.syntax, flags: { ...explainProgram.flags }, gates: explainProgram.gates },
   rules: explainRules,
+  lockName: undefined,
+  driverNeeds: [],
+};
+
+/** A command of the same binary, run by a person beside the driver. */
+export const auditManifest: ProgramManifest<'csi-sidecars', 'command'> = {
+  name: 'csi-sidecars',
+  kind: 'command',
+  package: 'all-in-one',
+  commandLine: 'csi-sidecars audit',
+  flags: { syntax: auditProgram.syntax, flags: { ...auditProgram.flags }, gates: auditProgram.gates },
+  rules: auditRules,
   lockName: undefined,
   driverNeeds: [],
 };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Assembles csi-attacher as a list of loops over shared caches. It depends on no process, no flags and no socket. */
-import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
+import { createAuditMetrics, type CsiChannel, type DriverInfo } from '@csi-sidecars/csi';
 import { type Controller, type ControllerPorts, createController, type Loop } from '@csi-sidecars/runtime';
 import { attachLoop } from './attach/loop.ts';
 import { createAttachMemory } from './attach/memory.ts';
 import { createAttachmentRuns } from './attachment-runs.ts';
+import { createCount } from './drift/count.ts';
 import { driftLoop } from './drift/loop.ts';
 import { finalizerOf } from './names.ts';
 import { pvFinalizerLoop } from './pv-finalizer.ts';
@@ -21,11 +22,14 @@ export interface AttacherOptions {
   readonly settings: AttacherSettings;
 }
 
-export function createAttacher({ channel, ...ports }: AttacherDeps, options: AttacherOptions): Controller {
-  return createController(ports, attacherLoops(channel, options));
+export function createAttacher(deps: AttacherDeps, options: AttacherOptions): Controller {
+  return createController(deps, attacherLoops(deps, options));
 }
 
-export function attacherLoops(channel: CsiChannel, { driver, settings }: AttacherOptions): readonly Loop[] {
+export function attacherLoops(
+  { channel, metrics }: Pick<AttacherDeps, 'channel' | 'metrics'>,
+  { driver, settings }: AttacherOptions,
+): readonly Loop[] {
   const driverName = driver.name;
   const watched = watchedBy({ driverName, resyncMs: settings.resyncMs });
   if (!canAttach(driver)) return [trivialLoop({ driverName, settings }, watched)];
@@ -34,7 +38,14 @@ export function attacherLoops(channel: CsiChannel, { driver, settings }: Attache
   return [
     attachLoop({ driver, channel, settings, memory, runs, finalizer: finalizerOf(driverName) }, watched),
     pvFinalizerLoop({ driverName, settings }, watched),
-    ...(listsPublishedNodes(driver) ? [driftLoop({ driverName, channel, runs, settings }, watched)] : []),
+    ...(listsPublishedNodes(driver)
+      ? [
+          driftLoop(
+            { driverName, channel, runs, count: createCount(createAuditMetrics(metrics, 'attachments')), settings },
+            watched,
+          ),
+        ]
+      : []),
   ];
 }
 

@@ -23,7 +23,7 @@ export function dryRun(world: DryWorld, question: DryDriverQuestion<AttacherDryL
       const settings = toSettings(values, { errorCodes: gates.MutableCSINodeAllocatableCount });
       return {
         queue: queueNames[loop],
-        loops: ({ channel }) => attacherLoops(channel, { driver, settings }),
+        loops: (ports) => attacherLoops(ports, { driver, settings }),
         assumed: assumedOf(driver),
       };
     },

@@ -6,6 +6,12 @@ export { codeFromNumber, codeNames, numberOfCode } from '@csi-sidecars/grpc';
 export type { Code, CodeName } from '@csi-sidecars/grpc';
 export { CsiError } from './csi-error.ts';
 export type * from './gen/csi.ts';
+export { createAuditMetrics } from './listing/audit-metrics.ts';
+export type { AuditMetrics } from './listing/audit-metrics.ts';
+export { countCalls, whenQuiet } from './listing/count-calls.ts';
+export type { BusyOptions, CountedChannel } from './listing/count-calls.ts';
+export { listPages } from './listing/list-pages.ts';
+export type { ListedPage, ListEnd, PagesOptions } from './listing/list-pages.ts';
 export type { DecodedRequestOf, Method, RequestOf, ResponseInputOf, ResponseOf } from './methods.ts';
 // For programs.
 export { connectCsi } from './channel/connect.ts';

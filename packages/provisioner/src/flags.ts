@@ -50,6 +50,8 @@ export interface ProvisionerValues extends StandardValues, RetryValues {
   readonly 'prevent-volume-mode-conversion': boolean;
   /** Our own flag. One of `protections` in read-settings.ts. */
   readonly 'provisioning-protection': string;
+  /** Our own flag. Milliseconds. */
+  readonly 'audit-interval': number;
   readonly 'feature-gates': GateSettings;
 }
 
@@ -122,6 +124,10 @@ export const provisionerProgram: ProgramFlags<ProvisionerValues, ProvisionerGate
       ),
       brief: 'Finalizer of a claim against leaked volumes: always, ambiguous or off.',
     },
+    'audit-interval': durationFlag(
+      0,
+      "Period of the comparison of the driver's volumes with PersistentVolumes, at least 10m; 0 disables.",
+    ),
     'feature-gates': gatesFlag(gates),
   },
 };

@@ -38,5 +38,6 @@ export const provisionerManifest: ProgramManifest<'csi-provisioner', 'controller
       capability: 'SINGLE_NODE_MULTI_WRITER',
       without: 'ReadWriteOnce and ReadWriteOncePod are both sent as SINGLE_NODE_WRITER.',
     },
+    { capability: 'LIST_VOLUMES', without: '`--audit-interval` has no effect.' },
   ],
 };

@@ -3,7 +3,7 @@
  * csi-provisioner as a list of loops over shared caches. It does not depend on a process, flags or a socket. A claim whose CreateVolume is cut off by
  * the end of the process is protected before its reconcile ends.
  */
-import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
+import { countCalls, createAuditMetrics, type CsiChannel, type DriverInfo } from '@csi-sidecars/csi';
 import {
   type Controller,
   type ControllerPorts,
@@ -14,6 +14,7 @@ import {
   type ObjectKey,
   runTogether,
 } from '@csi-sidecars/runtime';
+import { auditLoop } from './audit/loop.ts';
 import { noCapacity } from './capacity/change.ts';
 import { type CapacityPorts, createCapacityLoops } from './capacity/loops.ts';
 import { claimLoop } from './claim/loop.ts';
@@ -77,15 +78,19 @@ export interface ProvisionerLoops {
 }
 
 export function provisionerLoops(
-  { channel, events, driverEvents, capacity: capacityPorts, ...ports }: ProvisionerDeps,
+  { channel: given, events, driverEvents, capacity: capacityPorts, ...ports }: ProvisionerDeps,
   { driver, settings }: ProvisionerOptions,
 ): ProvisionerLoops {
   const { node } = settings;
+  const isAudited = settings.auditIntervalMs > 0 && driver.controllerCapabilities.has('LIST_VOLUMES');
+  const counted = isAudited ? countCalls(given) : undefined;
+  const channel = counted?.channel ?? given;
   const supportsTopology =
     settings.features.topology && driver.pluginCapabilities.has('VOLUME_ACCESSIBILITY_CONSTRAINTS');
   const watched = watchedBy(driver, {
     topology: supportsTopology ? 'on' : 'off',
     capacity: capacityPorts === undefined ? 'off' : 'on',
+    audit: isAudited ? 'on' : 'off',
     settings,
   });
   const capacity =
@@ -122,6 +127,19 @@ export function provisionerLoops(
   const provisioning = [
     claimLoop(deps, watched, ports.clock),
     unsettledLog(deps.memory),
+    ...(counted === undefined
+      ? []
+      : [
+          auditLoop(
+            {
+              ...deps,
+              channel: given,
+              underWay: counted.underWay,
+              metrics: createAuditMetrics(ports.metrics, 'volumes'),
+            },
+            watched,
+          ),
+        ]),
     saveLoop(deps, watched, ports.clock),
     volumeLoop({ ...deps, turns }, watched),
     ...sourceLoops(driver, watched, {

@@ -21,6 +21,11 @@ it('given a shortened UID, when read, then its length; -1 is the whole UID', () 
   expect(toSettings(valuesOf('--volume-name-uuid-length=10'), facts).volumeNameUuidLength).toBe(10);
 });
 
+it('given --audit-interval=10m, when read, then it is that', () => {
+  const values = valuesOf('--audit-interval=10m');
+  expect([refusedFlags(values), toSettings(values, facts).auditIntervalMs]).toEqual([undefined, 600_000]);
+});
+
 it('given --prevent-volume-mode-conversion=false, when read, then a restore may change the mode', () => {
   const values = valuesOf('--prevent-volume-mode-conversion=false');
   expect(toSettings(values, facts).preventsModeConversion).toBe(false);
@@ -55,6 +60,8 @@ it.each([
   ],
   ['--worker-threads=0', '--worker-threads must be at least 1'],
   ['--timeout=0', '--timeout must be greater than 0'],
+  ['--audit-interval=9m', '--audit-interval must be 0 or at least 10m'],
+  ['--audit-interval=-1h', '--audit-interval must be 0 or at least 10m'],
   ['--provisioning-protection=never', '--provisioning-protection must be always, ambiguous, off, not "never"'],
   ['--provisioning-protection=', '--provisioning-protection must be always, ambiguous, off, not ""'],
   ['--volume-name-uuid-length=33', '--volume-name-uuid-length must be between -1 and 32, not 33'],

@@ -6,6 +6,7 @@ import type { NodeDeployment, ProvisionerSettings, ProvisioningProtection } from
 
 /** The length of a UID without its dashes. */
 const uidDigits = 32;
+const leastAuditMs = 10 * 60_000;
 
 /** Why this command line cannot be run; undefined when it can. */
 export function refusedFlags(values: ProvisionerValues): string | undefined {
@@ -25,6 +26,8 @@ export function refusedFlags(values: ProvisionerValues): string | undefined {
   if (length < -1 || length > uidDigits) {
     return `--volume-name-uuid-length must be between -1 and ${uidDigits}, not ${length}`;
   }
+  const audit = values['audit-interval'];
+  if (audit !== 0 && audit < leastAuditMs) return '--audit-interval must be 0 or at least 10m';
   if (protectionOf(values) === undefined) {
     const given = JSON.stringify(values['provisioning-protection']);
     return `--provisioning-protection must be ${protections.join(', ')}, not ${given}`;
@@ -58,6 +61,7 @@ export function toSettings(values: ProvisionerValues, facts: StartFacts): Provis
     provisioningProtection: protectionOf(values) ?? 'ambiguous',
     cloningProtectionThreads: values['cloning-protection-threads'],
     snapshotSweepIntervalMs: values['snapshot-orphan-sweep-interval'],
+    auditIntervalMs: values['audit-interval'],
     ...facts,
   };
 }

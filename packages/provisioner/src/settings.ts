@@ -40,6 +40,8 @@ export interface ProvisionerSettings extends LoopSettings {
   /** Workers that remove the finalizer from sources of clones. */
   readonly cloningProtectionThreads: number;
   readonly snapshotSweepIntervalMs: number;
+  /** 0: volumes are not audited. */
+  readonly auditIntervalMs: number;
   /** Written into the attributes of every volume. */
   readonly identity: string;
   readonly features: {

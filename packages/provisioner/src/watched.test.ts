@@ -5,6 +5,7 @@ import { aClaim, aVolume, type ClaimFacts, driverName, type VolumeFacts } from '
 import { aProvisioner } from '../testing/provisioner-fixture.ts';
 import { aClone, aDyingClaim, aRestore, aSnapshot } from '../testing/source-builders.ts';
 import { annotations, cloningProtection, snapshotSourceProtection } from './names.ts';
+import { needsWork } from './volume/volume.ts';
 import { watchedSnapshots } from './source/protection/watched.ts';
 import { watchedAttachments, watchedClaims, watchedCsiNodes, watchedNodes, watchedVolumes } from './watched.ts';
 
@@ -39,6 +40,37 @@ describe('what is kept', () => {
     ['dropped', 'static, of another', { annotations: {}, spec: { csi: { driver: 'other', volumeHandle: 'h' } } }],
   ] as [string, string, VolumeFacts][])('%s: a volume %s', (verdict, _what, facts) => {
     expect(keep(watchedVolumes(driverName), aVolume(facts)) !== undefined).toBe(verdict === 'kept');
+  });
+
+  it('given an audit, when a volume is kept, then with its size and times, and the same when kept again', () => {
+    const watched = watchedVolumes(driverName, { audit: 'on' });
+    const volume = aVolume({ spec: { capacity: { storage: '1Gi' } } });
+    const times = { creationTimestamp: '2000-01-01T00:00:00Z' };
+    const given = {
+      ...volume,
+      metadata: { ...volume.metadata, ...times },
+      status: { phase: 'Released', lastPhaseTransitionTime: '2000-01-02T00:00:00Z' },
+    };
+    const trimmed = keep(watched, given);
+    expect(trimmed?.spec?.capacity).toEqual({ storage: '1Gi' });
+    expect(trimmed?.metadata).toMatchObject(times);
+    expect(trimmed?.status).toEqual(given.status);
+    expect(trimmed && keep(watched, trimmed)).toEqual(trimmed);
+    expect(watched.transform!.id).not.toBe(watchedVolumes(driverName).transform!.id);
+  });
+
+  it('given an audit, when another provisioner made a volume of the driver, then it is kept, and no loop works on it', () => {
+    const watched = watchedVolumes(driverName, { audit: 'on' });
+    const theirs = { [annotations.provisionedBy]: 'other' };
+    const volume = aVolume({ annotations: theirs });
+    const released = { ...volume, status: { phase: 'Released' } };
+    const trimmed = keep(watched, released);
+    expect(trimmed?.spec?.csi).toMatchObject({ driver: driverName });
+    expect(trimmed && needsWork(trimmed)).toBe(false);
+    expect(needsWork(released)).toBe(true);
+    expect(trimmed && keep(watched, trimmed)).toEqual(trimmed);
+    const foreign = aVolume({ annotations: theirs, spec: { csi: { driver: 'other', volumeHandle: 'h' } } });
+    expect(keep(watched, foreign)).toBeUndefined();
   });
 
   it('given published capacity, when a volume is kept, then with its node affinity, and the same when kept again', () => {

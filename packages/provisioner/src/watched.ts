@@ -9,6 +9,7 @@
  * | claim | of any driver, pending, with a source; being deleted, with the finalizer of a clone's source | what protects sources |
  * | VolumeSnapshot | with our finalizer | identity, finalizer, deletion |
  * | PersistentVolume | ours | the fields the loops read: it is only patched |
+ * | PersistentVolume | of the driver, made by another provisioner, if volumes are audited | what the audit reads |
  * | VolumeAttachment | of PersistentVolumes | the names of volume and node |
  * | Node | all | labels |
  * | CSINode | all | our driver's entry |
@@ -37,7 +38,14 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '@csi-sidecars/runtime';
-import { driverOn, inTreeSourceOf, isInTree, type NodeDriver, type VolumeSnapshot } from '@csi-sidecars/volume';
+import {
+  driverOn,
+  inTreeSourceOf,
+  isInTree,
+  type NodeDriver,
+  toCsiVolume,
+  type VolumeSnapshot,
+} from '@csi-sidecars/volume';
 import { type Management, itemOfObject, selectorOf } from './capacity/object.ts';
 import { annotations } from './names.ts';
 import { annotationsOf } from './metadata.ts';
@@ -73,10 +81,15 @@ export interface WatchOptions {
   readonly topology: 'on' | 'off';
   /** `on`: the node affinity of a volume says which capacity its deletion changes. Default `off`. */
   readonly capacity?: 'on' | 'off';
+  /** `on`: of a volume is kept what it is compared by. Default `off`. */
+  readonly audit?: 'on' | 'off';
   readonly settings: Pick<ProvisionerSettings, 'features' | 'node' | 'snapshotSweepIntervalMs'>;
 }
 
-export function watchedBy(driver: DriverInfo, { topology, capacity = 'off', settings }: WatchOptions): Watched {
+export function watchedBy(
+  driver: DriverInfo,
+  { topology, capacity = 'off', audit = 'off', settings }: WatchOptions,
+): Watched {
   const { controllerCapabilities } = driver;
   const hasSources = controllerCapabilities.has('CREATE_DELETE_SNAPSHOT') || controllerCapabilities.has('CLONE_VOLUME');
   // An instance of a node knows its own node from the driver.
@@ -86,6 +99,7 @@ export function watchedBy(driver: DriverInfo, { topology, capacity = 'off', sett
     volumes: watchedVolumes(driver.name, {
       affinity: capacity === 'on' ? 'kept' : 'dropped',
       node: settings.node,
+      audit,
     }),
     classes: { resource: storageClasses },
     snapshots: settings.features.snapshotSweep ? watchedSnapshots(settings.snapshotSweepIntervalMs) : undefined,
@@ -129,21 +143,27 @@ export interface WatchedVolumesOptions {
    * finalizer. The instance of another node deletes the others.
    */
   readonly node?: Pick<NodeDeployment, 'name' | 'segments'> | undefined;
+  /** `on`: with capacity and times, and volumes of the driver that another provisioner made. Default `off`. */
+  readonly audit?: 'on' | 'off';
 }
 
 export function watchedVolumes(
   driverName: string,
-  { affinity = 'dropped', node }: WatchedVolumesOptions = {},
+  { affinity = 'dropped', node, audit = 'off' }: WatchedVolumesOptions = {},
 ): InformerOptions<PersistentVolume> {
   return {
     resource: persistentVolumes,
     resyncMs,
     transform: {
-      id: `provisioner volumes of ${driverName}, affinity ${affinity}${node === undefined ? '' : `, on ${node.name}`}`,
+      id: `provisioner volumes of ${driverName}, affinity ${affinity}${node === undefined ? '' : `, on ${node.name}`}${audit === 'on' ? ', audited' : ''}`,
       apply: (volume) => {
-        if (!isOurVolume(volume, driverName)) return undefined;
+        if (!isOurVolume(volume, driverName)) {
+          return audit === 'on' && namesVolumeOf(driverName, volume) && !isElsewhere(volume, node)
+            ? onlyRecord(volume)
+            : undefined;
+        }
         if (isElsewhere(volume, node) && finalizerChange(volume) !== 'remove') return undefined;
-        const trimmed = trimVolume(volume);
+        const trimmed = audit === 'on' ? withAudited(trimVolume(volume), volume) : trimVolume(volume);
         const nodeAffinity = volume.spec?.nodeAffinity;
         const isDropped = affinity === 'dropped' && node === undefined;
         if (isDropped || nodeAffinity === undefined) return trimmed;
@@ -268,6 +288,27 @@ function trimVolume(volume: PersistentVolume): PersistentVolume {
       ...inTreeSourceOf(volume),
     }),
     status: definedOnly({ phase: status?.phase }),
+  };
+}
+
+/** A volume of the driver, whoever made the PersistentVolume. */
+function namesVolumeOf(driverName: string, volume: PersistentVolume): boolean {
+  const csi = toCsiVolume(volume);
+  return csi.kind === 'ok' && csi.value.csi.driver === driverName;
+}
+
+/** A volume that no loop works on, because it has no policy: it is there for the audit. */
+function onlyRecord(volume: PersistentVolume): PersistentVolume {
+  const { persistentVolumeReclaimPolicy: _policy, ...spec } = trimVolume(volume).spec ?? {};
+  return withAudited({ ...trimVolume(volume), spec, status: {} }, volume);
+}
+
+function withAudited(trimmed: PersistentVolume, { metadata, spec, status }: PersistentVolume): PersistentVolume {
+  return {
+    ...trimmed,
+    metadata: { ...trimmed.metadata, ...definedOnly({ creationTimestamp: metadata?.creationTimestamp }) },
+    spec: { ...trimmed.spec, ...definedOnly({ capacity: spec?.capacity }) },
+    status: { ...trimmed.status, ...definedOnly({ lastPhaseTransitionTime: status?.lastPhaseTransitionTime }) },
   };
 }
 

@@ -34,6 +34,7 @@ export function someSettings(settings: Partial<ProvisionerSettings> = {}): Provi
     provisioningProtection: 'ambiguous',
     cloningProtectionThreads: 1,
     snapshotSweepIntervalMs: 300_000,
+    auditIntervalMs: 0,
     identity: '1700000000000-1234-test.csi.example.com',
     features: {
       topology: true,

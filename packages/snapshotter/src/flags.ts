@@ -24,6 +24,8 @@ export interface SnapshotterValues extends StandardValues, RetryValues {
   readonly timeout: number;
   readonly 'extra-create-metadata': boolean;
   readonly 'node-deployment': boolean;
+  /** Our own flag. Milliseconds. */
+  readonly 'audit-interval': number;
   readonly 'feature-gates': GateSettings;
 }
 
@@ -50,6 +52,10 @@ export const snapshotterProgram: ProgramFlags<SnapshotterValues, SnapshotterGate
     timeout: durationFlag(60_000, 'Timeout of CSI calls of one operation.'),
     'extra-create-metadata': boolFlag(false, 'Add snapshot metadata to the parameters of create requests.'),
     'node-deployment': boolFlag(false, 'Distributed snapshotting: one replica per node.'),
+    'audit-interval': durationFlag(
+      0,
+      "Period of the comparison of the driver's snapshots with VolumeSnapshotContents, at least 10m; 0 disables.",
+    ),
     'feature-gates': gatesFlag(gates),
   },
 };

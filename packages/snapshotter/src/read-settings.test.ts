@@ -16,6 +16,7 @@ it.each([
   { arg: '--snapshot-name-uuid-length=-2', refused: '--snapshot-name-uuid-length must be -1, or from 1 to 32' },
   { arg: '--snapshot-name-uuid-length=0', refused: '--snapshot-name-uuid-length must be -1, or from 1 to 32' },
   { arg: '--worker-threads=0', refused: '--worker-threads must be at least 1' },
+  { arg: '--audit-interval=9m', refused: '--audit-interval must be 0 or at least 10m' },
   { arg: '--timeout=0s', refused: '--timeout must be greater than 0' },
 ])('given $arg, then the start is refused [P6]', ({ arg, refused }) => {
   expect(refusedFlags(valuesOf(arg))).toBe(refused);
@@ -43,6 +44,7 @@ it('given flags, then they become settings', () => {
     '--retry-interval-max=4s',
     '--resync-period=1m',
     '--timeout=9s',
+    '--audit-interval=10m',
     '--extra-create-metadata',
     '--snapshot-name-prefix=a',
     '--snapshot-name-uuid-length=5',
@@ -55,6 +57,7 @@ it('given flags, then they become settings', () => {
     retryIntervalMaxMs: 4_000,
     resyncMs: 60_000,
     timeoutMs: 9_000,
+    auditIntervalMs: 600_000,
     extraCreateMetadata: true,
     snapshotNames: { prefix: 'a', uuidLength: 5 },
     groupSnapshotNames: { prefix: 'b', uuidLength: 6 },

@@ -10,8 +10,12 @@ export function refusedFlags(values: SnapshotterValues): string | undefined {
   }
   if (values['worker-threads'] <= 0) return '--worker-threads must be at least 1';
   if (values.timeout <= 0) return '--timeout must be greater than 0';
+  const audit = values['audit-interval'];
+  if (audit !== 0 && audit < leastAuditMs) return '--audit-interval must be 0 or at least 10m';
   return refusedNames(values, 'snapshot');
 }
+
+const leastAuditMs = 10 * 60_000;
 
 /** Refuses values of flags that matter only while group snapshots are on. */
 export function refusedGroupFlags(values: SnapshotterValues): string | undefined {
@@ -44,6 +48,7 @@ export function toSettings(
     retryIntervalStartMs: values['retry-interval-start'],
     retryIntervalMaxMs: values['retry-interval-max'],
     resyncMs: values['resync-period'],
+    auditIntervalMs: values['audit-interval'],
     timeoutMs: values.timeout,
     extraCreateMetadata: values['extra-create-metadata'],
     snapshotNames: {

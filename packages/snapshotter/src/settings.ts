@@ -6,6 +6,8 @@ import type { SnapshotNames } from './names.ts';
 export interface SnapshotterSettings extends LoopSettings {
   /** Everything is offered to the loops again this often; 0: never. */
   readonly resyncMs: number;
+  /** 0: snapshots are not audited. */
+  readonly auditIntervalMs: number;
   /** Deadline of one call to the driver. */
   readonly timeoutMs: number;
   /** Send the names of snapshot and content with every creation. */

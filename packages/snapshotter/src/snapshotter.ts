@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-snapshotter as a list of loops over shared caches. Knows no process, no flags, no socket. */
-import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
+import { countCalls, createAuditMetrics, type CsiChannel, type DriverInfo } from '@csi-sidecars/csi';
 import {
   type Controller,
   type ControllerPorts,
@@ -9,6 +9,7 @@ import {
   type Loop,
   runTogether,
 } from '@csi-sidecars/runtime';
+import { auditLoop } from './audit/loop.ts';
 import { contentLoop } from './content-loop.ts';
 import { snapshotKind } from './content/kind.ts';
 import { groupSnapshotKind } from './group-content/kind.ts';
@@ -27,11 +28,8 @@ export interface SnapshotterOptions {
 }
 
 /** Each loop waits for its own caches only: whatever is wrong with groups, single snapshots go on. */
-export function createSnapshotter(
-  { channel, events, ...ports }: SnapshotterDeps,
-  options: SnapshotterOptions,
-): Controller {
-  const controllers = snapshotterLoops({ channel, events }, options).map((loop) => createController(ports, [loop]));
+export function createSnapshotter(deps: SnapshotterDeps, options: SnapshotterOptions): Controller {
+  const controllers = snapshotterLoops(deps, options).map((loop) => createController(deps, [loop]));
   return {
     run: (signal) =>
       runTogether(
@@ -42,14 +40,23 @@ export function createSnapshotter(
 }
 
 export function snapshotterLoops(
-  { channel, events }: Pick<SnapshotterDeps, 'channel' | 'events'>,
+  { channel: given, events, metrics }: Pick<SnapshotterDeps, 'channel' | 'events' | 'metrics'>,
   { driver, settings }: SnapshotterOptions,
 ): readonly Loop[] {
-  const context = { driver, channel, settings, events };
+  const isAudited = settings.auditIntervalMs > 0 && driver.controllerCapabilities.has('LIST_SNAPSHOTS');
+  const counted = isAudited ? countCalls(given) : undefined;
+  const context = { driver, channel: counted?.channel ?? given, settings, events };
   const { resyncMs, nodeName } = settings;
-  const watched = { driverName: driver.name, resyncMs, nodeName };
+  const watched = { driverName: driver.name, resyncMs, nodeName, audit: isAudited ? 'on' : 'off' } as const;
   const loops = [contentLoop(context, snapshotKind, watchesOf(snapshotKind, watched))];
   if (settings.groupSnapshots)
     loops.push(contentLoop(context, groupSnapshotKind, watchesOf(groupSnapshotKind, watched)));
+  if (counted !== undefined) {
+    const { contents } = watchesOf(snapshotKind, watched);
+    const groups = settings.groupSnapshots ? watchesOf(groupSnapshotKind, watched).contents : undefined;
+    const auditMetrics = createAuditMetrics(metrics, 'snapshots');
+    const audit = { ...context, channel: given, underWay: counted.underWay, metrics: auditMetrics };
+    loops.push(auditLoop(audit, { contents, groups }));
+  }
   return loops;
 }

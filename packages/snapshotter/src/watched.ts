@@ -17,6 +17,8 @@ export interface WatchedOptions {
   readonly resyncMs: number;
   /** Undefined: the contents of all nodes. */
   readonly nodeName: string | undefined;
+  /** `on`: the creation time of a content is kept. Default `off`. */
+  readonly audit?: 'on' | 'off';
 }
 
 /** Classes carry no label of a node. */
@@ -27,7 +29,7 @@ export function watchesOf<T extends ContentTypes>(kind: ContentKind<T>, options:
 /** Index `class`: by the class that a content names. */
 function watchedContents<T extends ContentTypes>(
   { resource, classNameOf }: ContentKind<T>,
-  { driverName, resyncMs, nodeName }: WatchedOptions,
+  { driverName, resyncMs, nodeName, audit = 'off' }: WatchedOptions,
 ): InformerOptions<T['content']> {
   return {
     resource,
@@ -40,18 +42,19 @@ function watchedContents<T extends ContentTypes>(
       },
     },
     transform: {
-      id: `csi-snapshotter contents of ${driverName}`,
-      apply: (content) => (content.spec?.driver === driverName ? trimContent(content) : undefined),
+      id: `csi-snapshotter contents of ${driverName}${audit === 'on' ? ', audited' : ''}`,
+      apply: (content) => (content.spec?.driver === driverName ? trimContent(content, audit) : undefined),
     },
   };
 }
 
-function trimContent<C extends AnyContent>(content: C): C {
+function trimContent<C extends AnyContent>(content: C, audit: 'on' | 'off'): C {
   const { metadata, spec, status } = content;
   const { annotations, labels, finalizers, deletionTimestamp, generation } = metadata ?? {};
+  const creationTimestamp = audit === 'on' ? metadata?.creationTimestamp : undefined;
   const kept = {
     ...identityOf(metadata),
-    ...definedOnly({ annotations, labels, finalizers, deletionTimestamp, generation }),
+    ...definedOnly({ annotations, labels, finalizers, deletionTimestamp, generation, creationTimestamp }),
   };
   return { metadata: kept, ...definedOnly({ spec, status }) } as C;
 }

@@ -23,6 +23,7 @@ export function someSettings(settings: Partial<SnapshotterSettings> = {}): Snaps
     retryIntervalStartMs: 1_000,
     retryIntervalMaxMs: 300_000,
     resyncMs: 900_000,
+    auditIntervalMs: 0,
     timeoutMs: 60_000,
     extraCreateMetadata: false,
     snapshotNames: { prefix: 'snapshot', uuidLength: -1 },

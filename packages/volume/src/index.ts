@@ -53,3 +53,25 @@ export { toVolumeCapability } from './access-modes.ts';
 export type { VolumeUse } from './access-modes.ts';
 export { toVolumeName } from './volume-names.ts';
 export type { VolumeNameOptions } from './volume-names.ts';
+// The comparison of a driver's list with the cluster.
+export { compareAttachments, pairOf } from './audit/attachments.ts';
+export type { AttachmentsState } from './audit/attachments.ts';
+export { snapshotCollector, volumeCollector } from './audit/collect.ts';
+export type { Collector } from './audit/collect.ts';
+export { createDaily } from './audit/daily.ts';
+export type { DailyPass } from './audit/daily.ts';
+export type * from './audit/facts.ts';
+export { keysOf } from './audit/finding.ts';
+export type { AuditClass, AuditRow, ClaimName, Finding, Level } from './audit/finding.ts';
+export {
+  isBeingCreated,
+  isResizing,
+  memberHandlesOf,
+  recordedAttachmentOf,
+  recordedSnapshotOf,
+  recordedVolumeOf,
+} from './audit/records.ts';
+export { compareSnapshots } from './audit/snapshots.ts';
+export type { SnapshotsComparison, SnapshotsState } from './audit/snapshots.ts';
+export { compareVolumes } from './audit/volumes.ts';
+export type { VolumesComparison, VolumesState } from './audit/volumes.ts';

@@ -42,6 +42,7 @@ const processFlags: ReadonlySet<string> = new Set([
 
 /** Unprefixed names that set a default for all owners, and the name that the flag has in each program if it is another one. */
 const defaultsForAll: Readonly<Record<string, Partial<Record<ControllerName, string>>>> = {
+  'audit-interval': {},
   'default-fstype': {},
   'kube-api-burst': {},
   'kube-api-qps': {},

@@ -202,4 +202,21 @@ describe('the comparison with the driver', () => {
     expect(p.calls()).toEqual([]);
     await p.stop();
   });
+
+  it('[attacher#R4] given a published volume without an attachment, and one on a node that is gone, when ten minutes are over, then metrics count them', async () => {
+    const p = await comparing([aVolume(), aCsiNode()]);
+    await callDriverDirectly(p, 'Publish');
+    await callDriverDirectly(p, 'Publish', 'gone');
+    const found = (group: string): number | undefined =>
+      p.metrics.value('csi_sidecars_audit_findings', { kind: 'attachments', class: group });
+    // The first count was made before.
+    await p.clock.advance(11 * 60_000);
+    expect([found('unconfirmed'), found('attachedUnrecorded')]).toEqual([2, undefined]);
+    await p.clock.advance(5 * 60_000);
+    expect(found('attachedUnrecorded')).toBe(undefined);
+    await p.clock.advance(6 * 60_000);
+    expect([found('unconfirmed'), found('attachedUnrecorded'), found('attachedToGoneNode')]).toEqual([0, 1, 1]);
+    expect(p.calls().every((call) => call === list)).toBe(true);
+    await p.stop();
+  });
 });

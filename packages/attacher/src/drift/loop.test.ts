@@ -74,7 +74,10 @@ function comparing(
   runs.onForced((key) => enqueued.push(key));
   const settings = { maxEntries: 0, timeoutMs: 15_000, reconcileSyncMs: 60_000 };
   const channel = { call } as unknown as CsiChannel;
-  const loop = driftLoop({ driverName, channel, runs, settings }, watchedBy({ driverName, resyncMs: 0 }));
+  const loop = driftLoop(
+    { driverName, channel, runs, count: () => undefined, settings },
+    watchedBy({ driverName, resyncMs: 0 }),
+  );
   const listers: Record<string, Lister<KubeObject>> = {
     volumeattachments: listerOf(attachments),
     persistentvolumes: listerOf([volume]),

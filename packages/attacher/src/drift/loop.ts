@@ -4,8 +4,8 @@
  * outside of Kubernetes. The comparison then forces the attachment, and the attach loop repairs the difference. Rows R1 to R4 of
  * docs/behaviour/attacher.md.
  *
- * Not here: the call to the driver that repairs the difference (`attach/`). The comparison writes nothing, and ignores listed volumes
- * that have no attachment.
+ * Not here: the call to the driver that repairs the difference (`attach/`). The comparison writes nothing, and of listed volumes
+ * that have no attachment it only counts how many there are (`count.ts`).
  */
 import type { CsiChannel } from '@csi-sidecars/csi';
 import {
@@ -22,6 +22,7 @@ import { attachmentKey, isAttached } from '../attachment.ts';
 import type { AttachmentRuns } from '../attachment-runs.ts';
 import type { AttacherSettings } from '../settings.ts';
 import type { Watched } from '../watched.ts';
+import type { Count } from './count.ts';
 import { type ListedNames, listPublished, namesOf, type Published } from './listed.ts';
 
 const name = 'csi-attacher-drift';
@@ -42,6 +43,7 @@ export interface DriftContext {
   readonly driverName: string;
   readonly channel: CsiChannel;
   readonly runs: AttachmentRuns;
+  readonly count: Count;
   readonly settings: Pick<AttacherSettings, 'maxEntries' | 'timeoutMs' | 'reconcileSyncMs'>;
 }
 
@@ -57,7 +59,7 @@ export function driftLoop(context: DriftContext, watches: Watched): Loop {
 
 /** Skips attachments for which the driver was called since before the list: the list may be older than those calls. */
 async function compareAll(
-  { driverName, channel, runs, settings }: DriftContext,
+  { driverName, channel, runs, count, settings }: DriftContext,
   { caches, clock, logger, signal }: Pass<DriftWatches>,
 ): Promise<void> {
   using calls = runs.watchCalls();
@@ -71,6 +73,7 @@ async function compareAll(
     };
     perform({ logger, runs }, attachment, decide(comparison, published));
   }
+  count({ driverName, ...caches, published, nowMs: clock.nowMs() });
 }
 
 function perform(

@@ -20,10 +20,14 @@ export interface Cluster extends AsyncDisposable {
   readonly nowMs: () => number;
   readonly localOffsetMs: () => number;
   readonly cost: () => Cost;
+  /** Aborts at the time limit of the first pass. */
+  readonly signal: AbortSignal;
 }
 
 export interface Pass extends Disposable {
   readonly reader: Reader;
+  /** Aborts at its time limit. */
+  readonly signal: AbortSignal;
 }
 
 export interface OpenDeps {
@@ -58,6 +62,7 @@ export async function openCluster(
     const requestTimeoutMs = values['request-timeout'];
     return {
       reader: createReader({ client, clock, meter, signal: linked.signal, requestTimeoutMs }),
+      signal: linked.signal,
       [Symbol.dispose]: () => {
         timer.cancel();
         linked[Symbol.dispose]();
@@ -69,6 +74,7 @@ export async function openCluster(
     reader: first.reader,
     pass,
     namespace: namespace || 'default',
+    signal: first.signal,
     client,
     nowMs: first.reader.nowMs,
     localOffsetMs: () => -meter.serverAheadMs(),

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The periodic audit of the whole csi-snapshotter, with a driver whose snapshots others make and remove. */
+import { describe, expect, it } from 'vitest';
+import { driverName } from '../../testing/builders.ts';
+import { aSnapshotter, type Fixture, type FixtureOptions } from '../../testing/snapshotter-fixture.ts';
+
+const hourMs = 3_600_000;
+const list = 'ListSnapshots OK';
+
+function audited(options: FixtureOptions = {}): Promise<Fixture> {
+  return aSnapshotter({ seed: [], ...options, settings: { auditIntervalMs: hourMs, ...options.settings } });
+}
+
+async function take(p: Fixture, name: string): Promise<string> {
+  const request = { source_volume_id: 'volume-1', name };
+  const { snapshot } = await p.driver
+    .channel()
+    .call('/csi.v1.Controller/CreateSnapshot', request, { timeoutMs: 1_000 });
+  p.driver.forgetCalls();
+  return snapshot?.snapshot_id ?? '';
+}
+
+function record(p: Fixture, name: string, handle: string): void {
+  const content = {
+    apiVersion: 'snapshot.storage.k8s.io/v1',
+    kind: 'VolumeSnapshotContent',
+    metadata: { name, uid: `uid-of-${name}`, creationTimestamp: '2000-01-01T00:00:00Z' },
+    spec: { driver: driverName, deletionPolicy: 'Retain', source: { snapshotHandle: handle } },
+    status: { readyToUse: true, snapshotHandle: handle, creationTime: 1, restoreSize: 1 },
+  };
+  p.server.seed(content);
+}
+
+/** To the end of the next pass. */
+async function pass(p: Fixture): Promise<void> {
+  await p.clock.advance(1.1 * hourMs);
+  await p.settle();
+}
+
+const found = (p: Fixture, group: string): number | undefined =>
+  p.metrics.value('csi_sidecars_audit_findings', { kind: 'snapshots', class: group });
+const passes = (p: Fixture, result: string): number =>
+  p.metrics.value('csi_sidecars_audit_passes_total', { kind: 'snapshots', result }) ?? 0;
+
+describe('the periodic audit', () => {
+  it('given it is off, or the driver does not list, then nothing is listed', async () => {
+    for (const options of [{ settings: { auditIntervalMs: 0 } }, { controller: [] }]) {
+      const p = await audited(options);
+      await pass(p);
+      expect(p.calls()).toEqual([]);
+      await p.stop();
+    }
+  });
+
+  it('given snapshots that differ, when two passes have seen it, then metrics and one event say so', async () => {
+    const p = await audited();
+    for (const name of ['a', 'b']) record(p, name, await take(p, name));
+    await take(p, 'left');
+    record(p, 'gone', 'gone');
+    await p.settle();
+    p.driver.forgetCalls();
+    await pass(p);
+    expect([p.calls(), found(p, 'unconfirmed'), p.events]).toEqual([[list], 2, []]);
+    await pass(p);
+    expect([found(p, 'unconfirmed'), found(p, 'missingSnapshot'), found(p, 'unrecordedSnapshot')]).toEqual([0, 1, 1]);
+    expect(p.events).toEqual([expect.stringContaining('Warning BackendSnapshotMissing gone')]);
+    await pass(p);
+    expect([p.events.length, passes(p, 'ok'), p.calls().every((call) => call === list)]).toEqual([1, 3, true]);
+    await p.stop();
+  });
+
+  it('given a content that is younger than the grace, when its snapshot is not listed, then it is young', async () => {
+    const p = await audited();
+    await p.clock.advance(0.99 * hourMs);
+    const nowText = new Date(p.clock.nowMs()).toISOString();
+    record(p, 'a', await take(p, 'a'));
+    record(p, 'new', 'new');
+    p.changeContent(
+      (content) => ({ ...content, metadata: { ...content.metadata, creationTimestamp: nowText } }),
+      'new',
+    );
+    for (let step = 0; step < 100 && passes(p, 'ok') === 0; step += 1) await p.clock.advance(5_000);
+    expect([passes(p, 'ok'), found(p, 'young'), found(p, 'unconfirmed')]).toEqual([1, 1, undefined]);
+    await p.stop();
+  });
+
+  it('[explain#122] given a leadership that ends in a pass, then the pass ends at once, and is not counted', async () => {
+    const p = await audited();
+    p.driver.faults.add({ method: 'ListSnapshots', action: { kind: 'hang' } });
+    const isListing = (): boolean => p.driver.calls.at(-1)?.outcome === undefined && p.driver.calls.length > 0;
+    for (let step = 0; step < 1_000 && !isListing(); step += 1) await p.clock.advance(5_000);
+    expect(isListing()).toBe(true);
+    const startedMs = p.clock.monotonicMs();
+    await p.stop();
+    expect(p.clock.monotonicMs() - startedMs).toBeLessThanOrEqual(1_000);
+    expect([passes(p, 'ok'), passes(p, 'failed'), passes(p, 'incomplete')]).toEqual([0, 0, 0]);
+  });
+
+  it('given a list that fails, then it is counted, and the next pass begins at its time', async () => {
+    const p = await audited();
+    p.driver.faults.add({ method: 'ListSnapshots', times: 1, action: { kind: 'fail', code: 'Unavailable' } });
+    await pass(p);
+    await pass(p);
+    expect([passes(p, 'failed'), passes(p, 'ok')]).toEqual([1, 1]);
+    await p.stop();
+  });
+});

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/** From the pages of a driver to its list. */
+import type { ListSnapshotsResponse, ListVolumesResponse } from '@csi-sidecars/csi';
+import type { DriverList, ListedSnapshot, ListedVolume } from './facts.ts';
+
+export interface Collector<P, E> {
+  /** Drops what was taken. */
+  readonly begin: () => void;
+  readonly take: (page: P) => void;
+  readonly listOf: (facts: Pick<DriverList<E>, 'startedMs' | 'isComplete'>) => DriverList<E>;
+}
+
+/** Entries without an id are dropped. `none`: the driver does not say where volumes are published. */
+export function volumeCollector(published: 'published nodes' | 'none'): Collector<ListVolumesResponse, ListedVolume> {
+  return collector(
+    ({ entries }, add) => {
+      for (const { volume, status } of entries) {
+        if (volume === null) continue;
+        const publishedNodeIds = published === 'none' ? undefined : status?.published_node_ids;
+        add(volume.volume_id, { capacityBytes: Number(volume.capacity_bytes), publishedNodeIds });
+      }
+    },
+    (left, right) =>
+      left.capacityBytes === right.capacityBytes &&
+      JSON.stringify(left.publishedNodeIds) === JSON.stringify(right.publishedNodeIds),
+  );
+}
+
+export function snapshotCollector(): Collector<ListSnapshotsResponse, ListedSnapshot> {
+  return collector(
+    ({ entries }, add) => {
+      for (const { snapshot } of entries) {
+        if (snapshot === null) continue;
+        const seconds = snapshot.creation_time?.seconds;
+        const createdMs = seconds === undefined ? undefined : Number(seconds) * 1_000;
+        add(snapshot.snapshot_id, { sourceId: snapshot.source_volume_id, createdMs });
+      }
+    },
+    (left, right) => left.sourceId === right.sourceId && left.createdMs === right.createdMs,
+  );
+}
+
+function collector<P, E>(
+  each: (page: P, add: (handle: string, entry: E) => void) => void,
+  isSame: (left: E, right: E) => boolean,
+): Collector<P, E> {
+  let entries = new Map<string, E>();
+  let contradicted = new Set<string>();
+  const add = (handle: string, entry: E): void => {
+    if (handle === '') return;
+    const known = entries.get(handle);
+    if (known !== undefined && !isSame(known, entry)) contradicted.add(handle);
+    entries.set(handle, entry);
+  };
+  return {
+    begin: () => {
+      entries = new Map();
+      contradicted = new Set();
+    },
+    take: (page) => each(page, add),
+    listOf: (facts) => ({ ...facts, entries, contradicted }),
+  };
+}
