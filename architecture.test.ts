@@ -101,6 +101,7 @@ const droppedPromises: Readonly<Record<string, string>> = {
   'packages/runtime/src/event-recorder/create-event-recorder.ts write': 'catches what writing throws',
   'packages/runtime/src/log/line-writer.ts gathered': 'catches what waiting throws',
   'packages/runtime/src/log/line-writer.ts sink.write': 'no promise: it calls back',
+  'packages/sidecar/src/rights/check.ts look': 'catches what asking throws',
   'packages/sidecar/src/process/run-in-process.ts sink.writeSync': 'no promise',
   'packages/sidecar/src/process/run-in-process.ts process.stdout.write': 'no promise',
 };

@@ -8,6 +8,7 @@ import { root, run } from './setup.mjs';
 const patterns = [
   'packages/*/src/gen/**/*',
   'docs/reference/*.md',
+  'docs/behaviour/rights.md',
   'docs/pictures/*.svg',
   'charts/*/files/**/*',
   'charts/*/values.schema.json',

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Writes docs/reference/{flags,rbac,drivers}.md from the programs' own tables. `npm run check` fails when a page is not up to date. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+/** Writes docs/reference/{flags,rbac,drivers}.md and the table of docs/behaviour/rights.md from the programs' own tables. `npm run check` fails when a page is not up to date. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { leaseRules, type UsedRule } from '@csi-sidecars/runtime';
 import { leaseName } from '@csi-sidecars/runtime/internal';
 import { manifests } from './manifests.ts';
+import { mergedRules } from './merged-rules.ts';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
 
 const firstLine = (text: string): string => text.split('\n')[0]!;
@@ -157,8 +158,8 @@ const resourceName = (group: string, resource: string): string =>
 /** Rules with the same verbs and the same condition are one line. */
 function ruleTable(title: string, rules: readonly UsedRule[]): readonly string[] {
   const lines = new Map<string, string[]>();
-  for (const { apiGroups, resources, verbs, when = 'always' } of rules) {
-    const end = `${verbs.join(', ')} | ${when} |`;
+  for (const { apiGroups, resources, verbs, when } of mergedRules(rules)) {
+    const end = `${verbs.join(', ')} | ${when?.text ?? 'always'} |`;
     const names = apiGroups.flatMap((group) => resources.map((resource) => resourceName(group, resource)));
     lines.set(end, [...(lines.get(end) ?? []), ...names]);
   }
@@ -171,10 +172,9 @@ const rbacPage = [
   '',
   'Generated from the tables of the programs (`npm run generate`): the permissions that each program uses, and no others.',
   '',
-  "Upstream's stock roles grant all of it except four things: secrets, which they leave to the administrator; VolumeAttributesClasses in",
-  'the role of csi-provisioner, without which claims that name such a class are not provisioned; events in the role of csi-attacher,',
-  'without which only events about the election are missing; and nodes in the role of snapshot-controller, which distributed snapshotting',
-  'needs, and which they leave commented out.',
+  "Upstream's stock roles grant all of it except secrets, which they leave to the administrator; VolumeAttributesClasses in the role of",
+  'csi-provisioner; events about the election in the role of csi-attacher; and nodes in the role of snapshot-controller, which distributed',
+  'snapshotting needs. Each program [reports](../behaviour/rights.md) at its start which it lacks.',
   '',
   ...manifests
     .filter(({ rules }) => rules.length > 0)
@@ -184,6 +184,30 @@ const rbacPage = [
     ]),
   ...ruleTable('Leader election: Role in the namespace of the Lease', leaseRules),
 ];
+
+/** What follows if a right is missing; rules with the same consequence are one line. */
+function consequences(): readonly string[] {
+  const tables = manifests
+    .filter(({ kind }) => kind === 'controller')
+    .map(({ name, rules, namespaceRules = [] }) => ({ name, rules: [...rules, ...namespaceRules] }));
+  return [...tables, { name: 'all, in the namespace of the Lease', rules: leaseRules }].flatMap(({ name, rules }) => {
+    const alike = Map.groupBy(rules, ({ without = '', when }) => JSON.stringify([without, when?.facts === 'unknown']));
+    return [...alike.values()].map((same) => {
+      const { without = '', when } = same[0]!;
+      const names = same.map(({ apiGroups, resources, verbs }) => {
+        const found = apiGroups.flatMap((group) => resources.map((resource) => resourceName(group, resource)));
+        return `${verbs.join(', ')} ${found.join(', ')}`;
+      });
+      return `| ${name} | ${names.join('; ')} | ${without} | ${when?.facts === 'unknown' ? 'no' : 'yes'} |`;
+    });
+  });
+}
+
+const rightsPage = join(import.meta.dirname, '..', 'docs', 'behaviour', 'rights.md');
+const [begin, end] = ['<!-- consequences -->', '<!-- end of consequences -->'];
+const table = ['| Program | Right | Without it | Looked at |', '|---|---|---|---|', ...consequences()].join('\n');
+const [before = '', after = ''] = readFileSync(rightsPage, 'utf8').split(new RegExp(`${begin}[^]*${end}`));
+writeFileSync(rightsPage, `${before}${begin}\n\n${table}\n\n${end}${after}`);
 
 const driversPage = [
   '# What a driver must be able to do',

@@ -9,6 +9,7 @@ import { leaseRules, type PolicyRule, type UsedRule } from '@csi-sidecars/runtim
 import { loadAll } from 'js-yaml';
 import { namespaceRules } from '../../packages/provisioner/src/rbac.ts';
 import { manifests } from '../manifests.ts';
+import { mergedRules } from '../merged-rules.ts';
 
 export interface ChartRule extends PolicyRule {
   /** A key of the chart's features, or `always`. */
@@ -26,7 +27,7 @@ export interface Profiles<Rule> {
 /** Features by the conditions of the programs' tables. `undefined`: granted by other means, namely the roles for secrets. */
 const featureOf: Readonly<Record<string, string | undefined>> = {
   'a class names a provisioner secret': undefined,
-  'a claim names a VolumeAttributesClass': 'volumeAttributesClass',
+  'the driver has MODIFY_VOLUME, and a claim names a VolumeAttributesClass': 'volumeAttributesClass',
   'the driver has CREATE_DELETE_SNAPSHOT': 'snapshots',
   'the driver has CREATE_DELETE_SNAPSHOT and --snapshot-orphan-sweep-interval is not 0': 'snapshots',
   '--feature-gates=CrossNamespaceVolumeDataSource=true': 'crossNamespaceDataSources',
@@ -34,6 +35,8 @@ const featureOf: Readonly<Record<string, string | undefined>> = {
   'no --node-deployment; the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS, or --enable-capacity is set': 'topology',
   '--node-deployment, and a claim has the provisioning finalizer of another node': 'distributed',
   'the driver has PUBLISH_UNPUBLISH_VOLUME': 'attach',
+  // The chart has csi-attacher with other drivers too, if it is asked to.
+  'the driver attaches volumes': 'always',
   'a volume names a controller publish secret': undefined,
   '`--handle-volume-inuse-error` is on': 'handleVolumeInUseError',
   'the driver has MODIFY_VOLUME and the gate VolumeAttributesClass is on': 'volumeAttributesClass',
@@ -58,14 +61,14 @@ const rbacFolder = join(import.meta.dirname, '..', '..', 'e2e', 'rbac', 'stock')
 export function profilesOf(program: string): Profiles<ChartRule> {
   const manifest = manifests.find(({ name }) => name === program);
   if (manifest === undefined) throw new Error(`there is no program ${program}`);
-  const minimal = manifest.rules.flatMap(toChartRule);
+  const minimal = mergedRules(manifest.rules.flatMap(toChartRule));
   const stock = stockRules(program, 'ClusterRole').map((rule) => toRule(rule, 'always'));
   return { minimal, compatible: [...stock, ...minimal.flatMap((rule) => beyond(stock, rule))] };
 }
 
 /** For a Role in the namespace of the Leases. `create` cannot be restricted by name, so it is a rule of its own. */
 export function leaseProfiles(): Profiles<LeaseRule> {
-  const minimal = leaseRules.flatMap(({ apiGroups, resources, verbs }): readonly LeaseRule[] => {
+  const minimal = mergedRules(leaseRules).flatMap(({ apiGroups, resources, verbs }): readonly LeaseRule[] => {
     if (!resources.includes('leases')) return [{ apiGroups, resources, verbs }];
     return [
       { apiGroups, resources, verbs: verbs.filter((verb) => verb === 'create') },
@@ -78,15 +81,20 @@ export function leaseProfiles(): Profiles<LeaseRule> {
 
 /** For a Role in the namespace of the CSIStorageCapacity objects. */
 export function capacityProfiles(): Profiles<PolicyRule> {
-  const minimal = namespaceRules.map(({ apiGroups, resources, verbs }) => ({ apiGroups, resources, verbs }));
+  const minimal = mergedRules(namespaceRules).map(({ apiGroups, resources, verbs }) => ({
+    apiGroups,
+    resources,
+    verbs,
+  }));
   const compatible = stockRules('csi-provisioner', 'Role').filter(({ resources }) => !resources.includes('leases'));
   return { minimal, compatible };
 }
 
 function toChartRule({ when, ...rule }: UsedRule): readonly ChartRule[] {
   if (when === undefined) return [toRule(rule, 'always')];
-  if (!Object.hasOwn(featureOf, when)) throw new Error(`no feature of a chart stands for the condition: ${when}`);
-  const feature = featureOf[when];
+  if (!Object.hasOwn(featureOf, when.text))
+    throw new Error(`no feature of a chart stands for the condition: ${when.text}`);
+  const feature = featureOf[when.text];
   return feature === undefined ? [] : [toRule(rule, feature)];
 }
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { leaseRules, type PolicyRule, type UsedRule } from '@csi-sidecars/runtime';
 import { leaseName } from '@csi-sidecars/runtime/internal';
 import { dump, loadAll } from 'js-yaml';
+import { mergedRules } from '../merged-rules.ts';
 import { snapshotControllerManifest } from '../../packages/snapshot-controller/src/manifest.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -36,12 +37,12 @@ const stockNodes: UsedRule = {
   apiGroups: [''],
   resources: ['nodes'],
   verbs: ['get', 'list', 'watch'],
-  when: '`--enable-distributed-snapshotting` is on',
+  when: { text: '`--enable-distributed-snapshotting` is on', facts: ['distributed'] },
 };
 
 /** `create` cannot be restricted by name. Events need no rule here: the ClusterRole has them. */
 function minimalLeaseRules(): readonly PolicyRule[] {
-  return leaseRules
+  return mergedRules(leaseRules)
     .filter(({ resources }) => resources.includes('leases'))
     .flatMap(({ apiGroups, resources, verbs }) => [
       { apiGroups, resources, verbs: ['create'] },
@@ -58,8 +59,8 @@ function toYaml({ apiGroups, resources, resourceNames, verbs, when }: UsedRule):
   const names = resourceNames === undefined ? {} : { resourceNames };
   const text = dump([{ apiGroups, resources, ...names, verbs }], { flowLevel: 2, lineWidth: -1 }).trimEnd();
   if (when === undefined) return text;
-  const condition = conditions[when];
-  if (condition === undefined) throw new Error(`the chart has no value for the condition "${when}"`);
+  const condition = conditions[when.text];
+  if (condition === undefined) throw new Error(`the chart has no value for the condition "${when.text}"`);
   return `{{- if ${condition} }}\n${text}\n{{- end }}`;
 }
 
@@ -70,7 +71,7 @@ const text = [
   '{{- /* SPDX-License-Identifier: Apache-2.0 */}}',
   '{{- /* Generated from packages/snapshot-controller/src/rbac.ts and e2e/rbac/stock (`npm run generate`). */}}',
   '',
-  define('clusterRules.minimal', rules),
+  define('clusterRules.minimal', mergedRules(rules)),
   '',
   define('leaseRules.minimal', minimalLeaseRules()),
   '',

@@ -16,7 +16,7 @@
   verbs: [list, watch]
 - apiGroups: [snapshot.storage.k8s.io]
   resources: [volumesnapshotcontents]
-  verbs: [create, get, list, watch, patch, delete]
+  verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [snapshot.storage.k8s.io]
   resources: [volumesnapshots]
   verbs: [get, list, watch, patch]
@@ -44,7 +44,7 @@
 {{- if include "snapshot-controller.groupSnapshots" . }}
 - apiGroups: [groupsnapshot.storage.k8s.io]
   resources: [volumegroupsnapshotcontents]
-  verbs: [create, get, list, watch, patch, delete]
+  verbs: [get, list, watch, create, patch, delete]
 {{- end }}
 {{- if include "snapshot-controller.groupSnapshots" . }}
 - apiGroups: [groupsnapshot.storage.k8s.io]

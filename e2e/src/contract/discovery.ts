@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Discovery: what clients learn about the server before they use it. */
 import assert from 'node:assert/strict';
+import type { KubeObject, Resource } from '@csi-sidecars/runtime';
 import { refused } from './expectations.ts';
 import type { ContractCheck } from './check.ts';
 
@@ -14,7 +15,37 @@ interface ResourceList {
   }[];
 }
 
+interface Review extends KubeObject {
+  readonly spec: object;
+  readonly status?: {
+    readonly resourceRules?: readonly { readonly verbs: readonly string[]; readonly resources?: readonly string[] }[];
+    readonly incomplete?: boolean;
+    readonly allowed?: boolean;
+  };
+}
+const reviewOf = (kind: string): Resource<Review> => ({
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: `${kind.toLowerCase()}s`,
+  kind,
+  namespaced: false,
+});
+const rulesReviews = reviewOf('SelfSubjectRulesReview');
+const accessReviews = reviewOf('SelfSubjectAccessReview');
+
 export const discoveryChecks: readonly ContractCheck[] = [
+  {
+    name: 'an account is shown what it may do cluster-wide, for a namespace that does not exist',
+    async run(client) {
+      const { status } = await client.create(rulesReviews, { spec: { namespace: 'there-is-no-such-namespace' } });
+      assert.equal(status?.incomplete, false);
+      assert.ok(status.resourceRules?.some(({ verbs, resources }) => verbs.includes('*') && resources?.includes('*')));
+      await refused(client.create(rulesReviews, { spec: {} }), { status: 400, reason: 'BadRequest' });
+      const resourceAttributes = { verb: 'list', group: '', resource: 'persistentvolumeclaims' };
+      const access = await client.create(accessReviews, { spec: { resourceAttributes } });
+      assert.equal(access.status?.allowed, true);
+    },
+  },
   {
     name: 'the groups and resources that volumes need are discovered',
     async run(client) {

@@ -56,6 +56,7 @@ import { nodeExpansion } from './resizer/node-expansion.ts';
 import { scale } from './scale/scale.ts';
 import { hostility } from './security/hostile.ts';
 import { inCluster } from './security/in-cluster.ts';
+import { lookingAtRights } from './security/look-at-rights.ts';
 import { missingRights } from './security/rights.ts';
 import { secrecy } from './security/secrets.ts';
 import { tokens } from './security/tokens.ts';
@@ -108,6 +109,7 @@ export const allScenarios: readonly Scenario[] = [
   ...elections,
   ...secrecy,
   ...missingRights,
+  ...lookingAtRights,
   ...hostility,
   ...observability,
   ...scale,

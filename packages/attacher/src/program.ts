@@ -8,10 +8,12 @@ import {
   type SidecarProgram,
   type StartContext,
 } from '@csi-sidecars/sidecar';
+import { neededRules } from '@csi-sidecars/runtime';
 import { replacesPlugin } from '@csi-sidecars/volume';
-import { createAttacher } from './attacher.ts';
+import { canAttach, createAttacher } from './attacher.ts';
 import { type AttacherGate, attacherProgram, type AttacherValues } from './flags.ts';
 import { lockNameOf } from './names.ts';
+import { clusterRules } from './rbac.ts';
 import { refusedFlags, toSettings } from './read-settings.ts';
 
 type Context = StartContext<AttacherValues, AttacherGate>;
@@ -35,6 +37,7 @@ export const attacherSidecar: SidecarProgram<AttacherValues, AttacherGate> = {
     const { channel } = context;
     return {
       lockName: lockNameOf(driver.name),
+      rights: { cluster: neededRules(clusterRules, { attach: canAttach(driver) }) },
       assemble: (ports) => createAttacher({ ...ports, channel }, { driver, settings }),
     };
   },

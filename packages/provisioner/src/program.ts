@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-provisioner as a program: the parts between its arguments and its exit code that are its own. */
 import { type DriverInfo, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
-import type { EventRecorder } from '@csi-sidecars/runtime';
+import { type EventRecorder, neededRules } from '@csi-sidecars/runtime';
 import {
   ExitError,
   exitCodes,
+  type NeededRights,
   orExit,
   type PreparedController,
   type ProgramDeps,
@@ -18,13 +19,14 @@ import { createCapacityGauges } from './capacity/gauges.ts';
 import type { CapacityPorts } from './capacity/loops.ts';
 import { lookUpOwner, type OwnerQuestion } from './capacity/owner.ts';
 import { toWantedCapacity } from './capacity/read-settings.ts';
-import type { OwnerReference } from './capacity/settings.ts';
+import type { CapacitySettings, OwnerReference } from './capacity/settings.ts';
 import { type ProvisionerGate, provisionerProgram, type ProvisionerValues } from './flags.ts';
 import { lockNameOf, refusedDriverName } from './names.ts';
 import { createProvisioner } from './provisioner.ts';
+import { clusterRules, namespaceRules, type RightsContext, rightsFacts } from './rbac.ts';
 import { nodeNameOf, refusedFlags, toNodeDeployment, toSettings } from './read-settings.ts';
 import type { NodeDeployment, ProvisionerSettings } from './settings.ts';
-import { sweepsSnapshots } from './source/protection/sweeps-snapshots.ts';
+import { type Sweep, sweepsSnapshots } from './source/protection/sweeps-snapshots.ts';
 
 type Context = StartContext<ProvisionerValues, ProvisionerGate>;
 
@@ -52,10 +54,15 @@ export const provisionerSidecar: SidecarProgram<ProvisionerValues, ProvisionerGa
     const driver = await askDriver(context);
     const { values } = context.started;
     const node = await nodeOf(context);
-    const features = await featuresOf(context, driver);
+    const sweep = await sweepOf(context, driver);
+    const features = await featuresOf(context, sweep);
     const settings = toSettings(values, { features, identity: identityOf(context, node), node });
     const capacity = await capacityOf(context, driver, node);
-    return { lockName: lockNameOf(driver.name), assemble: provisioning(context, { driver, settings, capacity }) };
+    return {
+      lockName: lockNameOf(driver.name),
+      rights: rightsOf({ driver, settings, sweep, capacity: capacity?.settings }),
+      assemble: provisioning(context, { driver, settings, capacity }),
+    };
   },
 };
 
@@ -77,14 +84,26 @@ async function askDriver({ channel, name, started, signal }: Context): Promise<D
   );
 }
 
-async function featuresOf(context: Context, driver: DriverInfo): Promise<ProvisionerSettings['features']> {
-  const { gates, values } = context.started;
-  const intervalMs = values['snapshot-orphan-sweep-interval'];
+function sweepOf(context: Context, driver: DriverInfo): Promise<Sweep> {
+  const intervalMs = context.started.values['snapshot-orphan-sweep-interval'];
+  return sweepsSnapshots(context, { driver, intervalMs });
+}
+
+function rightsOf(known: RightsContext & { readonly capacity: CapacitySettings | undefined }): NeededRights {
+  const facts = rightsFacts(known);
+  const cluster = neededRules(clusterRules, facts);
+  const namespace = known.capacity?.namespace;
+  if (namespace === undefined) return { cluster };
+  return { cluster, namespaced: [{ namespace, rules: neededRules(namespaceRules, facts) }] };
+}
+
+async function featuresOf(context: Context, sweep: Sweep): Promise<ProvisionerSettings['features']> {
+  const { gates } = context.started;
   return {
     topology: gates.Topology,
     volumeAttributesClass: await usesAttributesClasses(context),
     crossNamespaceVolumeDataSource: gates.CrossNamespaceVolumeDataSource,
-    snapshotSweep: await sweepsSnapshots(context, { driver, intervalMs }),
+    snapshotSweep: sweep === 'on',
   };
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-resizer as a program: what is its own between the first argument and the exit code. */
+import { neededRules } from '@csi-sidecars/runtime';
 import { CsiError, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
 import {
   ExitError,
@@ -15,6 +16,7 @@ import { replacesPlugin } from '@csi-sidecars/volume';
 import { canModify, type Expansion, type ResizerDriver } from './driver.ts';
 import { type ResizerGate, resizerProgram, type ResizerValues } from './flags.ts';
 import { lockNameOf } from './names.ts';
+import { clusterRules, rightsFacts } from './rbac.ts';
 import { refusedFlags, type Timeouts, timeoutsOf, toSettings } from './read-settings.ts';
 import { createResizer } from './resizer.ts';
 import type { ResizerSettings } from './settings.ts';
@@ -35,6 +37,7 @@ export const resizerSidecar: SidecarProgram<ResizerValues, ResizerGate> = {
     const { channel, name } = context;
     return {
       lockName: lockNameOf(name),
+      rights: { cluster: neededRules(clusterRules, rightsFacts(driver, settings)) },
       assemble: ({ recorderOf, ...ports }) => {
         const events = recorderOf({ component: `external-resizer ${name}` });
         return createResizer({ ...ports, channel, events }, { driver, settings });

@@ -8,7 +8,7 @@ export type { RateLimit } from './api/request-limiter.ts';
 export { connectApi } from './program/connect-api.ts';
 export type { ApiConnection, ClientLimits, CommandOptions } from './program/connect-api.ts';
 export { serveDiagnostics } from './program/serve-diagnostics.ts';
-export { runUnderLease } from './program/under-lease.ts';
+export { namespaceOfLease, runUnderLease } from './program/under-lease.ts';
 export type { LeasedWork } from './program/under-lease.ts';
 export { runAssembly } from './program/assemble.ts';
 export type { Assembly, PreparedAssembly } from './program/assemble.ts';

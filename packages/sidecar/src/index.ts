@@ -37,6 +37,7 @@ export {
   pprofFlag,
   releaseOnExitGate,
   retryFlags,
+  rightsFlags,
   standardFlags,
   versionFlag,
 } from './programs/shared-flags.ts';
@@ -46,10 +47,16 @@ export type {
   LeaderElectionValues,
   LoggingValues,
   RetryValues,
+  RightsValues,
   StandardValues,
 } from './programs/shared-flags.ts';
 // Logs. The metrics registry and the JSON format are imported lazily, from their own files.
 export { invalidLogging } from './programs/shared-flags.ts';
+// Rights.
+export { noticingRefusals } from './rights/noticing.ts';
+export { openRights } from './rights/rights.ts';
+export type { Rights } from './rights/rights.ts';
+export type { NeededRights } from './rights/wanted.ts';
 // Processes.
 export { usesAttributesClasses } from './process/attributes-class-gate.ts';
 export { ExitError, exitCodes, orExit } from './process/exit.ts';

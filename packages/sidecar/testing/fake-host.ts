@@ -7,6 +7,7 @@ import {
   type FakeApiServer,
   FakeClock,
   type MemoryFiles,
+  type Subject,
   createFakeApiServer,
   memoryFiles,
   seededRandom,
@@ -39,17 +40,19 @@ export interface FakeHostOptions {
   readonly terminationLog?: 'writable' | 'readOnly';
   /** What the program may do at the API server. Default: everything. */
   readonly rules?: readonly AccessRule[];
+  /** Whether it may ask for its rights. Default: it may. */
+  readonly reviews?: Subject['reviews'];
   /** A layer in front of the API server, for faults. Default: none. */
   readonly intercept?: (transport: Transport) => Transport;
 }
 
 export function fakeHost(options: FakeHostOptions = {}): FakeHost {
   const clock = new FakeClock();
-  const { rules, intercept = (transport) => transport } = options;
+  const { rules, reviews, intercept = (transport) => transport } = options;
   const server = createFakeApiServer({
     clock,
     random: seededRandom(1),
-    ...(rules !== undefined && { authenticate: () => ({ user: 'program', rules }) }),
+    ...(rules !== undefined && { authenticate: () => ({ user: 'program', rules, ...(reviews && { reviews }) }) }),
   });
   const stopping = new AbortController();
   const printed: string[] = [];

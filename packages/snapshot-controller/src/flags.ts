@@ -12,6 +12,7 @@ import {
   loggingFlags,
   releaseOnExitGate,
   retryFlags,
+  rightsFlags,
   versionFlag,
 } from '@csi-sidecars/sidecar';
 import type {
@@ -23,10 +24,11 @@ import type {
   LoggingValues,
   ProgramFlags,
   RetryValues,
+  RightsValues,
 } from '@csi-sidecars/sidecar';
 
 export interface SnapshotControllerValues
-  extends LoggingValues, LeaderElectionValues, KubeApiValues, EndpointValues, RetryValues {
+  extends LoggingValues, LeaderElectionValues, KubeApiValues, RightsValues, EndpointValues, RetryValues {
   readonly automaxprocs: boolean;
   readonly version: boolean;
   /** Milliseconds. */
@@ -54,6 +56,7 @@ export const snapshotControllerProgram: ProgramFlags<SnapshotControllerValues, S
     ...loggingFlags,
     ...leaderElectionFlags,
     ...kubeApiFlags,
+    ...rightsFlags,
     ...endpointFlags,
     ...retryFlags('snapshot'),
     automaxprocs: automaxprocsFlag,

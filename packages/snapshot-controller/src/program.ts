@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** snapshot-controller as a program: what is its own between the first argument and the exit code. */
-import { isForbidden, isNotFound } from '@csi-sidecars/runtime';
+import { isForbidden, isNotFound, neededRules } from '@csi-sidecars/runtime';
 import {
   type ControllerContext,
   ExitError,
@@ -18,6 +18,7 @@ import {
 } from '@csi-sidecars/volume';
 import { type SnapshotControllerGate, snapshotControllerProgram, type SnapshotControllerValues } from './flags.ts';
 import { component, lockName } from './names.ts';
+import { clusterRules } from './rbac.ts';
 import { crdWaitMs, refusedFlags, toSettings } from './read-settings.ts';
 import type { SnapshotControllerSettings } from './settings.ts';
 import { createSnapshotController } from './snapshot-controller.ts';
@@ -26,7 +27,7 @@ import { waitForKinds } from './wait-for-kinds.ts';
 type Context = ControllerContext<SnapshotControllerValues, SnapshotControllerGate>;
 
 export function runSnapshotController(deps: ProgramDeps): Promise<number> {
-  return runControllerProgram<SnapshotControllerValues, SnapshotControllerGate, SnapshotControllerSettings>(
+  return runControllerProgram<SnapshotControllerValues, SnapshotControllerGate, Opened>(
     deps,
     snapshotControllerProgram,
     {
@@ -36,8 +37,11 @@ export function runSnapshotController(deps: ProgramDeps): Promise<number> {
       // As upstream's, the page of metrics shows operations and nothing of queues and caches.
       servedMetrics: 'own',
       open: waitForDefinitions,
-      prepare: async ({ metrics: operationMetrics }, settings) => ({
+      prepare: async ({ metrics: operationMetrics }, { settings, hasGroups }) => ({
         lockName,
+        rights: {
+          cluster: neededRules(clusterRules, { groups: hasGroups, distributed: settings.distributed }),
+        },
         assemble: ({ recorderOf, ...ports }) =>
           createSnapshotController({ ...ports, events: recorderOf({ component }), operationMetrics }, settings),
       }),
@@ -45,12 +49,19 @@ export function runSnapshotController(deps: ProgramDeps): Promise<number> {
   );
 }
 
+interface Opened {
+  readonly settings: SnapshotControllerSettings;
+  /** Groups are switched on and the cluster has their kinds, but this account may lack rights for them. */
+  readonly hasGroups: boolean;
+}
+
 /** Without the snapshot kinds the program ends; without those of groups it does without groups. */
-async function waitForDefinitions(context: Context): Promise<SnapshotControllerSettings> {
+async function waitForDefinitions(context: Context): Promise<Opened> {
   const { started, log, signal } = context;
   const withinMs = crdWaitMs(started.values);
   await waitForSingle(context, withinMs);
   let groups = started.gates.CSIVolumeGroupSnapshot;
+  let hasGroups = groups;
   if (groups) {
     const grouped = {
       kinds: [volumeGroupSnapshots, volumeGroupSnapshotClasses, volumeGroupSnapshotContents],
@@ -64,12 +75,13 @@ async function waitForDefinitions(context: Context): Promise<SnapshotControllerS
     }
     if (missing !== undefined) {
       groups = false;
+      hasGroups = isForbidden(missing);
       log.warn('VolumeGroupSnapshot CRDs were not found; disabling the VolumeGroupSnapshot feature for this run', {
         cause: missing.message,
       });
     }
   }
-  return toSettings(started.values, { groups });
+  return { settings: toSettings(started.values, { groups }), hasGroups };
 }
 
 async function waitForSingle(context: Context, withinMs: number): Promise<void> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-snapshotter as a program: what is its own between the first argument and the exit code. */
 import { type DriverInfo, getControllerCapabilities, getGroupControllerCapabilities } from '@csi-sidecars/csi';
-import { isForbidden, isNotFound } from '@csi-sidecars/runtime';
+import { isForbidden, isNotFound, neededRules } from '@csi-sidecars/runtime';
 import {
   ExitError,
   exitCodes,
@@ -14,6 +14,7 @@ import {
 import { volumeGroupSnapshotClasses, volumeGroupSnapshotContents } from '@csi-sidecars/volume';
 import { type SnapshotterGate, snapshotterProgram, type SnapshotterValues } from './flags.ts';
 import { lockNameOf } from './names.ts';
+import { clusterRules } from './rbac.ts';
 import { refusedFlags, refusedGroupFlags, toSettings } from './read-settings.ts';
 import { createSnapshotter } from './snapshotter.ts';
 
@@ -33,12 +34,14 @@ export const snapshotterSidecar: SidecarProgram<SnapshotterValues, SnapshotterGa
   prepare: async (context) => {
     const { name, channel, started, host } = context;
     const driver = await askDriver(context);
-    const groupSnapshots = started.gates.CSIVolumeGroupSnapshot && (await hasGroupSnapshots(context));
+    const groups = started.gates.CSIVolumeGroupSnapshot ? await lookForGroups(context) : 'absent';
+    const groupSnapshots = groups === 'usable';
     if (groupSnapshots) await prepareGroups(context);
     const nodeName = nodeNameOf(started.values, host.env);
     const settings = toSettings(started.values, { nodeName, groupSnapshots });
     return {
       lockName: lockNameOf(name),
+      rights: { cluster: neededRules(clusterRules, { groups: groups !== 'absent' }) },
       assemble: ({ recorderOf, ...ports }) => {
         const events = recorderOf({ component: `csi-snapshotter ${name}` });
         return createSnapshotter({ ...ports, channel, events }, { driver, settings });
@@ -74,24 +77,24 @@ async function askDriver({ name, channel, started, signal }: Context): Promise<D
 }
 
 /**
- * False: the cluster has no group snapshots, or this program may not see them, and a restart is needed to find them. After any other
- * failure the informers go on trying, which disturbs no single snapshot.
+ * Without `usable` the cluster has no group snapshots, or this program may not see them, and a restart is needed to find them. After any
+ * other failure the informers go on trying, which disturbs no single snapshot.
  */
-async function hasGroupSnapshots({ client, started, log, signal }: Context): Promise<boolean> {
+async function lookForGroups({ client, started, log, signal }: Context): Promise<'usable' | 'forbidden' | 'absent'> {
   const { timeout: timeoutMs } = started.values;
   try {
     await client.list(volumeGroupSnapshotContents, { limit: 1 }, { timeoutMs, signal });
     await client.list(volumeGroupSnapshotClasses, { limit: 1 }, { timeoutMs, signal });
-    return true;
+    return 'usable';
   } catch (error) {
     if (!isNotFound(error) && !isForbidden(error)) {
       log.error(error, 'Failed to look for the volume group snapshot resources');
-      return true;
+      return 'usable';
     }
     log.info(0, 'Warning: volume group snapshots are disabled until the next start, the resources cannot be listed', {
       cause: String(error),
     });
-    return false;
+    return isForbidden(error) ? 'forbidden' : 'absent';
   }
 }
 

@@ -246,6 +246,7 @@ describe('names', () => {
         ...common,
         ...loggingOf('attacher'),
         ...Object.keys(programs.attacher.flags).filter((flag) => flag.startsWith('leader-election')),
+        'check-rights',
         'feature-gates',
         'http-endpoint',
         'kubeconfig',

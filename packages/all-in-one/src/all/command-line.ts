@@ -29,6 +29,7 @@ import { type ControllerName, controllerNames, isSidecar, programs } from './pro
 const processFlags: ReadonlySet<string> = new Set([
   ...Object.keys({ ...loggingFlags, ...leaderElectionFlags, ...endpointFlags }),
   'automaxprocs',
+  'check-rights',
   'csi-address',
   'feature-gates',
   'kubeconfig',

@@ -8,7 +8,7 @@ import {
   type RateLimit,
   withOutageLog,
 } from '@csi-sidecars/runtime/internal';
-import { type DriverOptions, exitCodes } from '@csi-sidecars/sidecar';
+import { type DriverOptions, exitCodes, noticingRefusals, openRights } from '@csi-sidecars/sidecar';
 import { createBarrier } from './barrier.ts';
 import { sharedDiscovery } from './discovery.ts';
 import { type DriverSession, openSession } from './driver-session.ts';
@@ -37,7 +37,12 @@ export async function runSessions(running: Running): Promise<void> {
   const { plan, started, host, signal, metrics, api, states, endProcess } = running;
   if (api === undefined) return;
   const leaseClient = leaseClientOf(started, plan, api);
-  const controllers = plan.sidecars.map((planned) => partsOf(running, { api, leaseClient }, planned));
+  using checks = new DisposableStack();
+  const controllers = plan.sidecars.map((planned) => {
+    const controller = partsOf(running, { api, leaseClient }, planned);
+    checks.use(controller.parts.rights);
+    return controller;
+  });
   /** Those that have not ended in an earlier session: they take the latest one when they have. */
   const followers = new Map<SidecarController, Promise<void>>();
   let latest: Followed | undefined;
@@ -78,7 +83,7 @@ export async function runSessions(running: Running): Promise<void> {
       break;
     }
     const free = controllers.filter((controller) => !followers.has(controller));
-    const opened = { session, shared: sharedPartsOf(running, { api, session, free }), users: 0 };
+    const opened = { session, shared: sharedPartsOf(running, { api, session, free, controllers }), users: 0 };
     latest = opened;
     for (const controller of free) followers.set(controller, follow(controller));
     await whenAborted(session.signal);
@@ -105,16 +110,25 @@ interface Opened {
   readonly session: DriverSession;
   /** The controllers that begin at once. The others may take long to end their runs in an earlier session. */
   readonly free: readonly SidecarController[];
+  /** All of them. */
+  readonly controllers: readonly SidecarController[];
 }
 
-function sharedPartsOf({ started, host, metrics }: Running, { api, session, free }: Opened): SharedParts {
+/** Whose request to the API server it was cannot be known of shared caches. */
+function refusedForAll(controllers: readonly SidecarController[]): () => void {
+  return () => {
+    for (const { parts } of controllers) parts.rights.refused();
+  };
+}
+
+function sharedPartsOf({ started, host, metrics }: Running, { api, session, free, controllers }: Opened): SharedParts {
   const { clock, random, env } = host;
   const logger = started.log;
   const names = free.map(({ supervised }) => supervised.name);
   return {
     session,
     hub: createInformerHub({
-      client: withOutageLog({ clock, logger }, api.client),
+      client: withOutageLog({ clock, logger }, noticingRefusals(api.client, refusedForAll(controllers))),
       clock,
       random,
       logger,
@@ -133,17 +147,31 @@ interface SidecarController {
 }
 
 function partsOf(
-  { started, host, metrics, states }: Running,
+  { started, host, metrics, states, signal }: Running,
   { api, leaseClient }: { readonly api: ApiConnection; readonly leaseClient: ApiClient },
   planned: PlannedSidecar,
 ): SidecarController {
   const { name, values, sidecar } = planned;
   const log = started.log.with({ controller: name });
+  const check = started.values['check-rights'] ? 'on' : 'off';
+  const rights = openRights({ ...host, host, log, metrics, signal }, { controller: name, check });
   const withLimit = (limit: RateLimit): ApiClient =>
-    api.clientWith({ ...limit, logger: log, component: name, counted: sidecar.requestMetrics });
+    rights.over(api.clientWith({ ...limit, logger: log, component: name, counted: sidecar.requestMetrics }));
   const client = withLimit({ qps: values['kube-api-qps'] as number, burst: values['kube-api-burst'] as number });
   return {
-    parts: { planned, started, host, log, metrics, client, withLimit, leaseClient, states, history: { hasLed: false } },
+    parts: {
+      planned,
+      started,
+      host,
+      log,
+      metrics,
+      client,
+      withLimit,
+      leaseClient: rights.over(leaseClient),
+      states,
+      rights,
+      history: { hasLed: false },
+    },
     supervised: { name, failures: 0 },
   };
 }

@@ -3,7 +3,7 @@
 import { getEventListeners } from 'node:events';
 import { type ApiClient, leases, OrderlyStop, persistentVolumes } from '@csi-sidecars/runtime';
 import { recordingLogger, recordingMetrics, settle, until } from '@csi-sidecars/runtime/testing';
-import { ExitError } from '@csi-sidecars/sidecar';
+import { ExitError, openRights } from '@csi-sidecars/sidecar';
 import { fakeHost } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
 import { runSidecarOnce, type SharedParts, type SidecarParts } from './sidecar-run.ts';
@@ -101,6 +101,7 @@ async function started({
     client,
     withLimit: () => second,
     leaseClient: client,
+    rights: openRights({ ...host, host, log, metrics, signal: stopping.signal }, { controller: name, check: 'off' }),
     states: {
       ...states,
       set: (...args: Parameters<typeof states.set>) => {

@@ -16,7 +16,7 @@ import {
   watchesOf,
   withCaches,
 } from '@csi-sidecars/runtime/internal';
-import { ExitError, leaseOf, orRefusedElection, type ProgramHost } from '@csi-sidecars/sidecar';
+import { ExitError, leaseOf, orRefusedElection, type ProgramHost, type Rights } from '@csi-sidecars/sidecar';
 import type { Barrier } from './barrier.ts';
 import type { DriverSession } from './driver-session.ts';
 import { createFence } from './fence.ts';
@@ -39,6 +39,7 @@ export interface SidecarParts {
   /** That of all leases. */
   readonly leaseClient: ApiClient;
   readonly states: States;
+  readonly rights: Rights;
   /** Set by the first run that led: a record of this process may then be another one's. */
   readonly history: { hasLed: boolean };
 }
@@ -90,7 +91,7 @@ async function work(
   shared: SharedParts,
   metricsOfThisRun: Metrics,
 ): Promise<Awaited<ReturnType<typeof runUnderLease>>> {
-  const { planned, started, host, log, metrics, client, withLimit, states } = parts;
+  const { planned, started, host, log, metrics, client, withLimit, states, rights } = parts;
   const { session, hub, announced, elected, discovery } = shared;
   const { name } = planned;
   const { clock, random, env } = host;
@@ -99,7 +100,7 @@ async function work(
   const ports = { client, clock, random };
   states.set(name, 'starting');
   const fences = [createFence(client)];
-  const { lockName, assemble } = await planned.sidecar.prepare({
+  const prepared = await planned.sidecar.prepare({
     ...ports,
     client: discovery(client),
     withLimit: (limit) => {
@@ -115,6 +116,8 @@ async function work(
     name: session.name,
     channel,
   });
+  const { lockName, assemble } = prepared;
+  rights.begin(withLimit, { values: started.values, lockName, rights: prepared.rights ?? { cluster: [] } });
   hub.announce(watchesOf(ports, assemble));
   announced.arrive(name);
   await announced.pass(signal);
@@ -123,7 +126,7 @@ async function work(
   const caches = {
     ...ports,
     client: fences[0]!.client,
-    logger: log,
+    logger: rights.marked(log),
     metrics,
     env,
     createInformers: () => hub.factoryFor(name),
@@ -152,7 +155,7 @@ interface Candidate {
 }
 
 async function underLease(
-  { started, host, log, metrics, leaseClient, states, planned, history }: SidecarParts,
+  { started, host, log, metrics, leaseClient, states, planned, history, rights }: SidecarParts,
   { lockName, working }: Candidate,
   signal: AbortSignal,
 ): Promise<Awaited<ReturnType<typeof runUnderLease>>> {
@@ -163,7 +166,7 @@ async function underLease(
   if (lease !== undefined) states.set(name, 'standby');
   const deps = {
     ...host,
-    logger: log,
+    logger: rights.marked(log),
     metrics,
     connect: async () => ({ client: leaseClient, close: () => Promise.resolve() }),
     onElector: (elector: LeaderElector) => states.setElector(name, elector),

@@ -2,7 +2,7 @@
 /** The permissions that `csi-sidecars leftovers` uses. Those for writing are needed with `--remove` only. */
 import type { UsedRule } from '@csi-sidecars/runtime';
 
-const when = '--remove';
+const when: UsedRule['when'] = { text: '--remove', facts: 'unknown' };
 const snapshotApi = 'snapshot.storage.k8s.io';
 
 export const leftoversRules: readonly UsedRule[] = [

@@ -7,7 +7,7 @@ import type { Clock } from '../clock/clock.ts';
 import { withDeadline } from '../clock/deadline.ts';
 import type { ElectionConfig } from './election-config.ts';
 import type { LeaseAnswer, LeaseRequest } from './election-state.ts';
-import type { UsedRule } from '../api/policy-rule.ts';
+import type { CheckedRule } from '../api/policy-rule.ts';
 
 export interface LeaseCall {
   readonly request: LeaseRequest;
@@ -46,18 +46,30 @@ export async function callLease(
   }
 }
 
+const elected = { text: '--leader-election', facts: ['leaderElection'] } as const;
+
 /** For a Role in the namespace of the Lease. Without `watch` a standby takes over later, see lease-watch.ts. */
-export const leaseRules: readonly UsedRule[] = [
+export const leaseRules: readonly CheckedRule<'leaderElection'>[] = [
   {
     apiGroups: ['coordination.k8s.io'],
     resources: ['leases'],
-    verbs: ['get', 'watch', 'create', 'update'],
-    when: '--leader-election',
+    verbs: ['get', 'create', 'update'],
+    when: elected,
+    without: 'this replica never leads',
+  },
+  {
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leases'],
+    verbs: ['watch'],
+    when: elected,
+    without: 'a standby asks for the Lease again and again, and takes over later',
   },
   {
     apiGroups: [''],
     resources: ['events'],
     verbs: ['create', 'patch'],
-    when: 'events about the election are wanted',
+    // Upstream's roles do not all grant it, and everything works without it.
+    when: { text: 'events about the election are wanted', facts: 'unknown' },
+    without: 'events about the election are missing',
   },
 ];

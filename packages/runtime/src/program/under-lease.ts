@@ -63,7 +63,7 @@ export async function runUnderLease(
     await work(signal, openGate);
     return 'stopped';
   }
-  const { hostName, env, metrics, onElector } = deps;
+  const { hostName, metrics, onElector } = deps;
   const { identity = `${hostName}_${deps.random.uuid()}`, component = `${lease.name}/${hostName}` } = lease;
   const { client, close } = await deps.connect();
   const events = createEventRecorder({ ...deps, client }, { component });
@@ -73,11 +73,7 @@ export async function runUnderLease(
       {
         ...lease,
         identity,
-        namespace: leaseNamespace({
-          flag: lease.namespace ?? '',
-          podNamespace: env['POD_NAMESPACE'],
-          serviceAccountNamespace: await serviceAccountNamespace(deps.files),
-        }),
+        namespace: await namespaceOfLease(deps, lease.namespace),
       },
     );
     onElector(elector);
@@ -86,6 +82,18 @@ export async function runUnderLease(
     await events.flush();
     await close();
   }
+}
+
+/** The namespace of a lease. `given`: that of the options or flags. */
+export async function namespaceOfLease(
+  { env, files }: Pick<LeaseDeps, 'env' | 'files'>,
+  given: string | undefined,
+): Promise<string> {
+  return leaseNamespace({
+    flag: given ?? '',
+    podNamespace: env['POD_NAMESPACE'],
+    serviceAccountNamespace: await serviceAccountNamespace(files),
+  });
 }
 
 /** Undefined when the file does not exist. */

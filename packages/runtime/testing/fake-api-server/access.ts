@@ -3,6 +3,7 @@
 import { forbidden, Refusal } from './status.ts';
 import type { PolicyRule } from '../../src/api/policy-rule.ts';
 import type { Resource } from '../../src/api/resource.ts';
+import { isReview } from './reviews.ts';
 import type { Route } from './route.ts';
 
 export interface AccessRule extends PolicyRule {
@@ -13,6 +14,11 @@ export interface AccessRule extends PolicyRule {
 export interface Subject {
   readonly user: string;
   readonly rules: readonly AccessRule[];
+  /**
+   * Whether it may ask what it may do, which every account may by the role `system:basic-user`. `incomplete`: the authorizer cannot list
+   * rules. Default `complete`.
+   */
+  readonly reviews?: 'complete' | 'incomplete' | 'forbidden';
 }
 
 export interface Caller {
@@ -29,6 +35,7 @@ export const everybodyIsAdmin: Authenticate = () => ({
 });
 
 export function authorize(subject: Subject, route: Route): void {
+  if (isReview(route) && subject.reviews !== 'forbidden') return;
   if (route.resource === '' || subject.rules.some((rule) => allows(rule, route))) return;
   const group: Resource = { group: route.group, version: '', plural: route.resource, kind: '', namespaced: false };
   const resource = route.subresource === undefined ? route.resource : `${route.resource}/${route.subresource}`;
@@ -37,7 +44,9 @@ export function authorize(subject: Subject, route: Route): void {
   throw forbidden(group, route.name ?? '', why);
 }
 
-function allows(rule: AccessRule, route: Route): boolean {
+type Action = Pick<Route, 'group' | 'resource' | 'subresource' | 'namespace' | 'name'> & { readonly verb: string };
+
+export function allows(rule: AccessRule, route: Action): boolean {
   const resource = route.subresource === undefined ? route.resource : `${route.resource}/${route.subresource}`;
   const has = (list: readonly string[], wanted: string): boolean => list.includes('*') || list.includes(wanted);
   return (

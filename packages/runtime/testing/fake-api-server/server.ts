@@ -21,6 +21,7 @@ import { describeOpenApi } from './openapi.ts';
 import { discover } from './discovery.ts';
 import { encodeJson } from './json.ts';
 import { openWatch, type Watch } from './watch.ts';
+import { answerReview, isReview } from './reviews.ts';
 import { parseRoute, type Route } from './route.ts';
 import { representationFor } from './representation.ts';
 import { parseJson } from '../../src/api/json.ts';
@@ -159,7 +160,8 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
       if (subject === undefined) throw unauthorized();
       authorize(subject, route);
       body = parseBody(request);
-      response = respond(route, request, body);
+      const reviewed = answerReview(subject, route, body);
+      response = reviewed === undefined ? respond(route, request, body) : jsonResponse(reviewed);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       response = refusal(error);
@@ -171,7 +173,7 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
   return {
     transport,
     requests: journal.requests,
-    writes: () => journal.requests.filter(({ verb }) => !['get', 'list', 'watch'].includes(verb)),
+    writes: () => journal.requests.filter((each) => !['get', 'list', 'watch'].includes(each.verb) && !isReview(each)),
     clearRequests: journal.clear,
     objects,
     seed: objects.seed,

@@ -15,7 +15,9 @@ import {
   runAssembly,
 } from '@csi-sidecars/runtime/internal';
 import type { ProgramFlags } from '../programs/manifest.ts';
-import type { EndpointValues, KubeApiValues } from '../programs/shared-flags.ts';
+import type { EndpointValues, KubeApiValues, RightsValues } from '../programs/shared-flags.ts';
+import { openRights, type Rights } from '../rights/rights.ts';
+import type { NeededRights } from '../rights/wanted.ts';
 import { type ElectionValues, leaseOf, orRefusedElection } from './election.ts';
 import { ExitError, exitCodes, orExit } from './exit.ts';
 import { runProgram } from './run-program.ts';
@@ -24,7 +26,7 @@ import type { StartOptions, StartValues, Started } from './start.ts';
 import type { ApiConnection, ProgramHost } from './host.ts';
 
 export interface ControllerValues
-  extends Omit<StartValues, 'http-endpoint'>, ElectionValues, KubeApiValues, EndpointValues {
+  extends Omit<StartValues, 'http-endpoint'>, ElectionValues, KubeApiValues, RightsValues, EndpointValues {
   readonly master?: string;
   readonly 'enable-pprof'?: boolean;
 }
@@ -73,6 +75,8 @@ export interface ControllerBody<V, G extends string, Opened> extends EndpointOpt
 export interface PreparedController extends Pick<PreparedAssembly, 'assemble'> {
   /** Upstream's lock name, e.g. `external-attacher-leader-<driver>`. */
   readonly lockName: string;
+  /** What its account has to be permitted, beside the rights of the election. Default: nothing. */
+  readonly rights?: NeededRights;
 }
 
 /** Resolves with the exit code. Errors are logged. */
@@ -109,9 +113,10 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   const metrics: Metrics = scraped ?? noMetrics;
   const isElecting = values['leader-election'];
   const releases = started.gates.ReleaseLeaderElectionOnExit;
+  using rights = rightsOf(run, metrics);
 
   const assembly: Assembly<readonly [ControllerContext<V, G | ControllerGate>, Opened]> = {
-    connect: connections(run, metrics),
+    connect: connections(run, metrics, rights),
     open: async ({ client, clientWith }, stack) => {
       const withLimit = (limit: RateLimit): ApiClient =>
         clientWith({ ...limit, logger: log, counted: body.requestMetrics === true });
@@ -126,24 +131,37 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
       return await serveProgram(run, { ...body, address, metrics: scraped, isProfiled, routes });
     },
     prepare: async ([context, opened], diagnostics) => {
-      const { lockName, assemble } = await body.prepare({ ...context, diagnostics }, opened);
+      const prepared = await body.prepare({ ...context, diagnostics }, opened);
+      const { lockName, assemble } = prepared;
+      rights.begin(context.withLimit, { values, lockName, rights: prepared.rights ?? { cluster: [] } });
       if (releases) lifecycle.configure({ onSignal: 'drain' });
       return { lease: leaseOf(host, { values, lockName, release: releases ? 'onExit' : 'never' }), assemble };
     },
   };
-  const deps = { ...host, logger: log, metrics: body.servedMetrics === 'own' ? noMetrics : metrics };
+  const logger = rights.marked(log);
+  const deps = { ...host, logger, metrics: body.servedMetrics === 'own' ? noMetrics : metrics };
   const result = await orRefusedElection(() => runAssembly(deps, assembly, signal));
   // Upstream ends with 1 whatever the reason. A program that was asked to end, and gave its lease up, has not failed.
   const isInOrder = !isElecting || (releases && signal.aborted && result !== 'lost');
   return isInOrder ? exitCodes.success : exitCodes.failure;
 }
 
+function rightsOf<V extends ControllerValues, G extends string, Opened>(
+  { host, lifecycle: { signal }, program, started: { values, log } }: Run<V, G, Opened>,
+  metrics: Metrics,
+): Rights {
+  const controller = program.name.replace(/^csi-/, '');
+  const check = values['check-rights'] ? 'on' : 'off';
+  return openRights({ ...host, host, log, metrics, signal }, { controller, check });
+}
+
 function connections<V extends ControllerValues, G extends string, Opened>(
   { host, program, body, started: { values, log } }: Run<V, G, Opened>,
   metrics: Metrics,
+  rights: Rights,
 ): Assembly<unknown>['connect'] {
-  const connect = (requestMetrics?: Metrics): Promise<ApiConnection> =>
-    host.connectApi({
+  const connect = async (requestMetrics?: Metrics): Promise<ApiConnection> => {
+    const { client, clientWith, close } = await host.connectApi({
       program: program.name,
       kubeconfig: body.kubeconfig?.(values, host.env) ?? values.kubeconfig,
       master: values.master ?? '',
@@ -152,6 +170,8 @@ function connections<V extends ControllerValues, G extends string, Opened>(
       log,
       metrics: requestMetrics,
     });
+    return { client: rights.over(client), clientWith: (limits) => rights.over(clientWith(limits)), close };
+  };
   return (user) => {
     if (user === 'lease') return orExit('Failed to create leaderelection client', () => connect());
     const requestMetrics = body.requestMetrics === true ? metrics : undefined;

@@ -244,6 +244,7 @@ describe('the clients of the API', () => {
     async (counted) => {
       const asked: unknown[] = [];
       await using sidecar = await run({
+        args: ['--check-rights=false'],
         body: counted ? { requestMetrics: true } : {},
         connectApi: (host) => async (options) => {
           const api = await host.connectApi(options);

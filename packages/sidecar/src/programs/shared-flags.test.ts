@@ -8,6 +8,8 @@ it('given --help, then each flag that programs share has its type, its text and 
     `Usage of csi-sample:
   -automaxprocs
     \taccepted for compatibility (the original sets its scheduler threads from the CPU quota); has no effect
+  -check-rights
+    \tLog at the start which rights the account lacks. (default true)
   -csi-address string
     \tAddress of the CSI driver socket. (default "/run/csi/socket")
   -http-endpoint string

@@ -116,6 +116,17 @@ export const kubeApiFlags: FlagsOf<KubeApiValues> = inGroup('API server', {
   'kube-api-burst': intFlag(10, 'Burst to use while communicating with the kubernetes apiserver.'),
 });
 
+export interface RightsValues {
+  /** Our own flag. */
+  readonly 'check-rights': boolean;
+}
+
+export const rightsFlags: FlagsOf<RightsValues> = inGroup('API server', {
+  'check-rights': {
+    ...boolFlag(true, 'Log at the start which rights the account lacks.'),
+  },
+});
+
 export interface EndpointValues {
   readonly 'http-endpoint': string;
   readonly 'metrics-path': string;
@@ -160,7 +171,8 @@ export function retryFlags(what: string): FlagsOf<RetryValues> {
 }
 
 /** The flags of every sidecar that talks to the API server and to a driver. */
-export interface StandardValues extends LoggingValues, LeaderElectionValues, KubeApiValues, EndpointValues {
+export interface StandardValues
+  extends LoggingValues, LeaderElectionValues, KubeApiValues, RightsValues, EndpointValues {
   readonly automaxprocs: boolean;
   readonly version: boolean;
   readonly 'csi-address': string;
@@ -172,6 +184,7 @@ export const standardFlags: FlagsOf<StandardValues> = {
   ...loggingFlags,
   ...leaderElectionFlags,
   ...kubeApiFlags,
+  ...rightsFlags,
   ...endpointFlags,
   automaxprocs: automaxprocsFlag,
   version: versionFlag,

@@ -12,14 +12,14 @@ import { snapshotTypes } from '@csi-sidecars/volume/testing';
 import { expect, it } from 'vitest';
 import { aDriver } from '../../../testing/builders.ts';
 import { clusterRules } from '../../rbac.ts';
-import { sweepsSnapshots, type SweepOptions } from './sweeps-snapshots.ts';
+import { type Sweep, sweepsSnapshots, type SweepOptions } from './sweeps-snapshots.ts';
 
 const snapshots = aDriver({ controller: ['CREATE_DELETE_VOLUME', 'CREATE_DELETE_SNAPSHOT'] });
 const { signal } = new AbortController();
 const disabled = 'SnapshotFinalizerProtection: disabled, ';
 
 interface Asked {
-  readonly sweeps: boolean;
+  readonly sweeps: Sweep;
   readonly said: readonly string[];
   readonly requests: readonly string[];
 }
@@ -57,28 +57,28 @@ function rule(verbs: readonly string[]): AccessRule {
 }
 
 it('given kinds, permission and a driver with snapshots, then snapshots are swept, and nothing is logged', async () => {
-  expect(await ask({})).toMatchObject({ sweeps: true, said: [] });
+  expect(await ask({})).toMatchObject({ sweeps: 'on', said: [] });
 });
 
 it('[provisioner#213] given the interval 0 or a driver without snapshots, then nothing is swept, asked or logged', async () => {
-  const nothing = { sweeps: false, said: [], requests: [] };
+  const nothing = { sweeps: 'off', said: [], requests: [] };
   expect([await ask({ intervalMs: 0 }), await ask({ driver: aDriver() })]).toEqual([nothing, nothing]);
 });
 
 it('[provisioner#213] given the cluster has no snapshot kinds, then nothing is swept, which is logged once', async () => {
   const { sweeps, said } = await ask({}, { types: [] });
-  expect([sweeps, said]).toEqual([false, [`${disabled}the cluster does not serve VolumeSnapshot`]]);
+  expect([sweeps, said]).toEqual(['no snapshots', [`${disabled}the cluster does not serve VolumeSnapshot`]]);
 });
 
 it('[provisioner#213] given discovery fails, then snapshots are swept, and nothing is logged', async () => {
-  expect(await ask({}, { fails: 'discovery' })).toMatchObject({ sweeps: true, said: [] });
+  expect(await ask({}, { fails: 'discovery' })).toMatchObject({ sweeps: 'on', said: [] });
 });
 
 it('[provisioner#214] given snapshots may not be listed, then nothing is swept, which is logged once; any other failure does not matter', async () => {
   const { sweeps, said } = await ask({}, { verbs: ['get', 'update'] });
   expect([sweeps, said]).toEqual([
-    false,
+    'forbidden',
     [expect.stringContaining(`${disabled}missing list permission on volumesnapshots: `)],
   ]);
-  expect(await ask({}, { fails: 'list' })).toMatchObject({ sweeps: true, said: [] });
+  expect(await ask({}, { fails: 'list' })).toMatchObject({ sweeps: 'on', said: [] });
 });

@@ -19,25 +19,28 @@ export interface SweepOptions {
   readonly intervalMs: number;
 }
 
+/** `forbidden`: it is wanted, and the right is missing. `no snapshots`: the cluster does not serve them. */
+export type Sweep = 'on' | 'off' | 'forbidden' | 'no snapshots';
+
 export async function sweepsSnapshots(
   { client, log, signal }: SweepPorts,
   { driver, intervalMs }: SweepOptions,
-): Promise<boolean> {
-  if (intervalMs <= 0 || !driver.controllerCapabilities.has('CREATE_DELETE_SNAPSHOT')) return false;
+): Promise<Sweep> {
+  if (intervalMs <= 0 || !driver.controllerCapabilities.has('CREATE_DELETE_SNAPSHOT')) return 'off';
   const { kind } = volumeSnapshots;
   const served = await servesKind(client, { groupVersion: apiVersionOf(volumeSnapshots), kind }, signal);
   // A failure proves no absence: if the API server is away for a moment, nothing would be swept until the next restart.
   if (served === 'absent') {
     log.info(0, 'SnapshotFinalizerProtection: disabled, the cluster does not serve VolumeSnapshot');
-    return false;
+    return 'no snapshots';
   }
   try {
     await client.list(volumeSnapshots, { limit: 1 }, { signal });
   } catch (error) {
-    if (!isForbidden(error)) return true;
+    if (!isForbidden(error)) return 'on';
     const reason = toError(error).message;
     log.info(0, `SnapshotFinalizerProtection: disabled, missing list permission on volumesnapshots: ${reason}`);
-    return false;
+    return 'forbidden';
   }
-  return true;
+  return 'on';
 }
