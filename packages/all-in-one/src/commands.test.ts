@@ -32,6 +32,7 @@ async function run(...args: readonly string[]) {
   const commands = {
     all: note('all'),
     explain: note('explain'),
+    doctor: note('doctor'),
     leftovers: note('leftovers'),
     'chart-test': note('chart-test'),
   };
@@ -45,6 +46,7 @@ it.each([
   { args: ['--controllers=a', 'all'], started: ['all', '/program', ['--controllers=a', 'all']] },
   { args: ['all', '--controllers=a', '-h'], started: ['all', '/program', ['--controllers=a', '-h']] },
   { args: ['explain', 'pvc/a'], started: ['explain', '/program explain', ['pvc/a']] },
+  { args: ['doctor', '--a', '--b'], started: ['doctor', '/program doctor', ['--a', '--b']] },
   { args: ['leftovers', '--a', '--b'], started: ['leftovers', '/program leftovers', ['--a', '--b']] },
   { args: ['chart-test', '--a', '--b'], started: ['chart-test', '/program chart-test', ['--a', '--b']] },
 ])('given the arguments $args, then this runs with these arguments: $started', async ({ args, started }) => {
@@ -58,6 +60,8 @@ const usage = `Usage of /program:
     \tcsi-node-driver-registrar and livenessprobe, --csi-address and other flags: /program node --help
   explain KIND/NAME [flags]
     \twhy a claim, a pod or a snapshot waits, and whose turn it is: /program explain --help
+  doctor [flags]
+    \twhat is wrong with drivers and what runs beside them: /program doctor --help
   leftovers [flags]
     \twhat a csi-provisioner left in the API, and its removal: /program leftovers --help
   chart-test [flags]

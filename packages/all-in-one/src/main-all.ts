@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** `csi-sidecars [all] --controllers=... [flags]`, `csi-sidecars explain KIND/NAME`, `csi-sidecars leftovers [flags]` and `csi-sidecars chart-test [flags]`. */
+/** `csi-sidecars [all] --controllers=... [flags]`, `csi-sidecars explain KIND/NAME`, `csi-sidecars doctor [flags]`, `csi-sidecars leftovers [flags]` and `csi-sidecars chart-test [flags]`. */
 import { systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
 import { runLeftovers } from '@csi-sidecars/provisioner';
 import { runMain } from '@csi-sidecars/sidecar';
@@ -16,6 +16,14 @@ void runMain(allProgram.name, (deps) =>
     explain: async (own) => {
       const { runExplain } = await import('@csi-sidecars/explain');
       return await runExplain({
+        ...own,
+        terminal: { columns: process.stdout.isTTY ? process.stdout.columns : undefined },
+      });
+    },
+    // The controllers do not load it.
+    doctor: async (own) => {
+      const { runDoctor } = await import('@csi-sidecars/explain');
+      return await runDoctor({
         ...own,
         terminal: { columns: process.stdout.isTTY ? process.stdout.columns : undefined },
       });

@@ -58,6 +58,8 @@ export interface Reader {
   ): Promise<Reading<readonly T[]>>;
   /** Whether an account may do something, as the server decides it. Undefined: it does not say. */
   review(access: AccessQuestion): Promise<boolean | undefined>;
+  /** `v1.37.2`. Undefined: the server does not say. */
+  version(): Promise<string | undefined>;
   readonly missing: () => readonly Missing[];
   /** The time of the server. */
   readonly nowMs: () => number;
@@ -72,6 +74,7 @@ export interface AccessQuestion {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
+  readonly subresource?: string | undefined;
   /** Undefined: in all namespaces. */
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
@@ -95,7 +98,7 @@ const accessReviews: Resource<AccessReview> = {
 };
 
 export interface ReaderDeps {
-  readonly client: Pick<ApiClient, 'get' | 'list' | 'create'>;
+  readonly client: Pick<ApiClient, 'get' | 'list' | 'create' | 'raw'>;
   readonly clock: Clock;
   readonly meter: Meter;
   /** Aborts at the time limit of the command. */
@@ -225,6 +228,15 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
       if (status?.allowed === true) return true;
       // A webhook without an opinion has not denied.
       return status === undefined || (status.evaluationError ?? '') !== '' ? undefined : false;
+    },
+    async version() {
+      const facts = { verb: 'get', group: '', resource: 'version', namespace: undefined } as const;
+      const read = await once('version', { ...facts, notKnown: 'the version of the server' }, async () => ({
+        kind: 'found',
+        value: (await client.raw('/version', options)) as { readonly gitVersion?: unknown } | null,
+      }));
+      const version = read.kind === 'found' ? read.value?.gitVersion : undefined;
+      return typeof version === 'string' ? version : undefined;
     },
     missing: () => [...missing.values()],
     nowMs: () => clock.nowMs() + meter.serverAheadMs(),
