@@ -103,9 +103,9 @@ function judge(
   );
 }
 
-function findingOf(check: Check, { kind: _, ...problem }: Problem): Finding {
-  const { severity = check.severity, mend = check.mend } = problem;
-  return { ...problem, id: check.id, severity, mend, because: undefined };
+function findingOf(check: Check, { severity = check.severity, mend = check.mend, ...problem }: Problem): Finding {
+  const { driver, program, objects, sentence, evidence, look } = problem;
+  return { id: check.id, severity, driver, program, objects, sentence, evidence, look, mend, because: undefined };
 }
 
 function distinct(all: readonly Missing[]): readonly Missing[] {

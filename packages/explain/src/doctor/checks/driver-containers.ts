@@ -190,7 +190,7 @@ function argumentsOf(workload: WorkloadFacts, sidecar: Sidecar): readonly Judgem
   if (flavour !== 'ours' || sidecar.isCombined) return ofGates;
   const { flags, syntax, gates } = programFlags[program];
   const parsed = parseFlags<{ readonly 'feature-gates'?: Readonly<Record<string, boolean>> }>(
-    flags as never,
+    flags,
     syntax,
     sidecar.arguments.words,
   );

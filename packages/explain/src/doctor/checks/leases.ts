@@ -2,7 +2,6 @@
 /** Part lease: whether each program has a leader that works, and whether its election can work. */
 import { parseFlags } from '@csi-sidecars/sidecar';
 import { createdMs } from '../../facts/objects.ts';
-import type { Program } from '../../verdict.ts';
 import {
   type Check,
   type CheckId,
@@ -66,7 +65,7 @@ const dead: Check = clusterCheck({
         program,
         objects: [name],
         evidence: [
-          factOf(textOf(name), 'spec.renewTime', each.leases[0]?.spec?.renewTime as string | undefined),
+          factOf(textOf(name), 'spec.renewTime', each.leases[0]?.spec?.renewTime),
           place === undefined
             ? factOf('workloads', `${program}${ofDriver(driver)}`, 'none')
             : factOf(calledBy(place.workload), 'replicas', place.workload.replicas),
@@ -225,7 +224,7 @@ const throttled: Check = workloadCheck({
   judge: (workload) =>
     workload.sidecars.filter(elects).flatMap((sidecar) => {
       const { limits } = sidecar.container.resources ?? {};
-      const cpu = (limits as Readonly<Record<string, string>> | undefined)?.['cpu'];
+      const cpu = limits?.['cpu'];
       const milli = cpu === undefined ? undefined : cpu.endsWith('m') ? Number(cpu.slice(0, -1)) : Number(cpu) * 1_000;
       if (milli === undefined || !(milli < 100)) return [];
       return problem(
@@ -281,7 +280,7 @@ const timers: Check = workloadCheck({
 /** Undefined: it is not given, or no duration. */
 export function durationOf(sidecar: Sidecar, name: string): number | undefined {
   const text = flagOf(sidecar, name);
-  const flag = programFlags[sidecar.program as Program].flags[name];
+  const flag = programFlags[sidecar.program].flags[name];
   if (text === undefined || flag === undefined) return undefined;
   const parsed = parseFlags<Record<string, number>>({ [name]: flag } as never, 'pflag', [`--${name}=${text}`]);
   return parsed.kind === 'parsed' ? parsed.values[name] : undefined;

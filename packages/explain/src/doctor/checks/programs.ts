@@ -96,7 +96,7 @@ const killed: Check = clusterCheck({
       const ended = endOf(status);
       if (ended?.reason !== 'OOMKilled') return [];
       const limits = pod.spec?.containers.find(({ name }) => name === status.name)?.resources?.limits;
-      const limit = (limits as Readonly<Record<string, string>> | undefined)?.['memory'];
+      const limit = limits?.['memory'];
       const name = podName(pod);
       return [
         problem(
@@ -109,7 +109,7 @@ const killed: Check = clusterCheck({
               factOf(
                 textOf(name),
                 `lastState of container ${status.name}`,
-                `OOMKilled at ${String(ended.finishedAt ?? '')}`,
+                `OOMKilled at ${ended.finishedAt ?? 'a time that is not known'}`,
               ),
               factOf(textOf(name), `resources.limits.memory of container ${status.name}`, limit),
             ],

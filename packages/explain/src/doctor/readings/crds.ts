@@ -65,8 +65,12 @@ async function webhookOf(gathering: Gathering, { spec }: Crd): Promise<WebhookFa
   if (spec?.conversion?.strategy !== 'Webhook') return undefined;
   const { caBundle = '', service } = spec.conversion.webhook?.clientConfig ?? {};
   const { namespace = '', name = '' } = service ?? {};
-  const query = { namespace, labelSelector: `kubernetes.io/service-name=${name}` };
-  const slices = await listed(gathering, endpointSlices, query, 'whether the conversion webhook is answered');
+  const query = {
+    namespace,
+    labelSelector: `kubernetes.io/service-name=${name}`,
+    notKnown: 'whether the conversion webhook is answered',
+  };
+  const slices = await listed(gathering, endpointSlices, query);
   return {
     namespace,
     service: name,

@@ -17,9 +17,9 @@ export interface DriverFacts {
 
 export interface Workloads {
   readonly all: readonly WorkloadFacts[];
-  of(driver: string): readonly WorkloadFacts[];
+  readonly of: (driver: string) => readonly WorkloadFacts[];
   /** The first of its drivers; undefined: it has none, as snapshot-controller. */
-  driverOf(workload: WorkloadFacts): string | undefined;
+  readonly driverOf: (workload: WorkloadFacts) => string | undefined;
 }
 
 export interface Held {

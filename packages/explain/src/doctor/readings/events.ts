@@ -26,8 +26,8 @@ export const eventSource: Source<readonly EventFacts[]> = {
     const reads = reasons.map(async (reason) => {
       const found: EventFacts[] = [];
       const keep = (event: Event): undefined => void found.push(factsOf(event));
-      const query = { fieldSelector: `reason=${reason}`, keep, most: 20 };
-      const read = await listed(gathering, events, query, 'why volumes fail');
+      const query = { fieldSelector: `reason=${reason}`, keep, most: 20, notKnown: 'why volumes fail' };
+      const read = await listed(gathering, events, query);
       return isRead(read) ? value(found, read.cut) : read;
     });
     const all = together(await Promise.all(reads));

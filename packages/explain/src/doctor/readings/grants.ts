@@ -24,7 +24,7 @@ export interface Bound {
 }
 
 export interface Grants {
-  of(account: Account): readonly Bound[];
+  readonly of: (account: Account) => readonly Bound[];
 }
 
 export const grantSource: Source<Grants> = {
@@ -59,8 +59,8 @@ async function inAll<T extends KubeObject>(
 ): Promise<Read<readonly T[]>> {
   const notKnown = 'which roles the accounts have';
   const reads = together([
-    await listed(gathering, ofCluster, {}, notKnown),
-    ...(await eachOf(namespaces, (namespace) => listed(gathering, ofNamespace, { namespace }, notKnown))),
+    await listed(gathering, ofCluster, { notKnown }),
+    ...(await eachOf(namespaces, (namespace) => listed(gathering, ofNamespace, { namespace, notKnown }))),
   ]);
   return isRead(reads) ? value(reads.value.flat(), reads.cut) : reads;
 }

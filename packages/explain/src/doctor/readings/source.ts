@@ -23,7 +23,7 @@ export interface Scope {
 export interface Gathering {
   readonly reader: Reader;
   readonly scope: Scope;
-  get<K extends keyof Readings>(name: K): Promise<Read<Readings[K]>>;
+  readonly get: <K extends keyof Readings>(name: K) => Promise<Read<Readings[K]>>;
 }
 
 export interface Source<T> {
@@ -51,8 +51,14 @@ const mostPages = 100;
 export async function listed<T extends KubeObject>(
   { reader }: Pick<Gathering, 'reader'>,
   resource: Resource<T>,
-  query: ListQuery & Pages<T> = {},
-  notKnown = `what ${resource.plural} say`,
+  {
+    notKnown = `what ${resource.plural} say`,
+    ...query
+  }: ListQuery &
+    Pages<T> & {
+      /** Completes "... is not known". */
+      readonly notKnown?: string;
+    } = {},
 ): Promise<Read<readonly T[]>> {
   const read = await reader.list(resource, { most: mostPages, ...query }, notKnown);
   const { group, plural } = resource;

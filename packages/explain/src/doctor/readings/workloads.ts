@@ -23,7 +23,11 @@ export const workloadSource: Source<Workloads> = {
         const facts = workloadFactsOf(kind, workload);
         if (facts !== undefined && isOfDriver(facts, drivers)) found.push(facts);
       };
-      const read = await listed(gathering, resources[kind], { ...query, keep }, 'which sidecars are installed');
+      const read = await listed(gathering, resources[kind], {
+        ...query,
+        keep,
+        notKnown: 'which sidecars are installed',
+      });
       return isRead(read) ? value(found, read.cut) : read;
     });
     const all = together(await Promise.all(reads));
@@ -45,7 +49,7 @@ export const podSource: Source<readonly Pod[]> = {
     const workloads = await gathering.get('workloads');
     if (!isRead(workloads)) return workloads;
     const reads = namespacesOf(workloads.value, gathering.scope.driver).map((namespace) =>
-      listed(gathering, pods, { namespace, keep: withSidecars }, 'how the pods of sidecars do'),
+      listed(gathering, pods, { namespace, keep: withSidecars, notKnown: 'how the pods of sidecars do' }),
     );
     const all = together(await Promise.all(reads));
     return isRead(all) ? value(all.value.flat(), all.cut) : all;
