@@ -285,7 +285,7 @@ export const namedDriver = (spec: object = {}, name = driver): KubeObject => ({
   metadata: { name, ...born },
 });
 
-export const defaultClassOf = (fields: object = {}): object =>
+export const defaultClassOf = (fields: object = {}): KubeObject =>
   storageClass('gp', {
     metadata: { name: 'gp', ...born, annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
     volumeBindingMode: 'WaitForFirstConsumer',
@@ -351,10 +351,8 @@ export interface AskedRight {
 }
 
 /** Answers SubjectAccessReviews: `undefined` is an authorizer without an opinion that has failed. */
-export const reviewing =
-  (decide: (asked: AskedRight) => boolean | undefined): ((transport: Transport) => Transport) =>
-  (transport) =>
-  async (request) => {
+export function reviewing(decide: (asked: AskedRight) => boolean | undefined): (transport: Transport) => Transport {
+  return (transport) => async (request) => {
     if (!request.path.endsWith('/subjectaccessreviews')) return await transport(request);
     const { spec } = JSON.parse(String(request.body)) as {
       readonly spec: {
@@ -372,7 +370,25 @@ export const reviewing =
       ),
     };
   };
+}
 
 async function* answer(text: string): AsyncIterable<Uint8Array> {
   yield Buffer.from(text);
+}
+
+/** One change of the installation, and what is found then: `error lease-1`. */
+export interface Case {
+  /** Completes `given ...`. With the numbers of cases, if it has any: `[explain#94] no csi-attacher`. */
+  readonly given: string;
+  readonly change: (host: FakeHost) => void;
+  /** Further arguments, where a change has many consequences. */
+  readonly args?: readonly string[];
+  /** Empty: that is fine. */
+  readonly found: readonly string[];
+}
+
+/** The title of the test of a case. */
+export function titleOf({ given, found }: Case): string {
+  const [, numbers = '', rest = ''] = /^(\[explain#[\d,]+\] )?(.*)$/s.exec(given) ?? [];
+  return `${numbers}given ${rest}, when examined, then ${found.length === 0 ? 'nothing is found' : `it finds ${found.join(', ')}`}`;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Part rights: what the accounts of the sidecars may not do and need, and what they may do that nobody needs. */
 import { userOf } from '../../actors/rights.ts';
+import type { WantedRight } from '@csi-sidecars/sidecar';
 import { kubectl } from '../../command/printable.ts';
 import type { ObjectName, Program } from '../../verdict.ts';
 import {
@@ -86,17 +87,8 @@ const missingRights: readonly Check[] = table.map(({ id, severity, wrong, mend =
     reads: ['lacking'],
     judge: ({ lacking }) => {
       const own = lacking.filter((each) => each.id === id);
-      const groups = Map.groupBy(own, ({ driver, sidecar, account, right, answer }) =>
-        [
-          answer.kind,
-          driver,
-          sidecar.program,
-          userOf(account),
-          right.group,
-          right.resource,
-          right.namespace,
-          right.name,
-        ].join(' '),
+      const groups = Map.groupBy(own, ({ driver, sidecar, account, answer }) =>
+        [answer.kind, driver, sidecar.program, userOf(account)].join(' '),
       );
       return [...groups.values()].map((group) => judged(group, severity));
     },
@@ -107,27 +99,54 @@ function judged(group: readonly Lacking[], severity: Severity): Judgement {
   const first = group[0]!;
   const { answer, driver, sidecar, workload, account, right, roles } = first;
   if (answer.kind === 'notKnown') return { kind: 'notKnown', missing: answer.missing };
-  const verbs = group.map((each) => each.right.verb);
-  const what = right.group === '' ? right.resource : `${right.resource}.${right.group}`;
-  const where = right.namespace === undefined ? '' : ` in namespace ${right.namespace}`;
-  const named = right.name === undefined ? '' : ` (${right.name})`;
-  const who = `${sidecar.program}${ofDriver(driver)}`;
-  const elsewhere = placeOf(first);
+  const lacked = [...Map.groupBy(group, placeKey).values()];
+  const phrases = lacked.map((each) => phraseOf(each));
+  const more = phrases.length > mostPhrases ? `, and ${phrases.length - mostPhrases} more` : '';
+  const what = phrases.slice(0, mostPhrases).join(', nor ');
   const user = userOf(account);
   const isCapped = severity === 'error' && !isKnown(sidecar);
-  return problem(`${who} may not ${verbs.join(', ')} ${what}${named}${where}: ${right.without}${elsewhere}`, {
+  return problem(`${sidecar.program}${ofDriver(driver)} may not ${what}${more}: ${right.without}${elsewhere(first)}`, {
     ...(isCapped && { severity: 'warn' }),
     driver,
     program: sidecar.program,
     objects: [{ kind: 'ServiceAccount', ...account }],
     evidence: [
       factOf(textOf(workload.object), `image of ${sidecar.container.name}`, sidecar.container.image),
-      factOf(`ServiceAccount ${account.namespace}/${account.name}`, `${verbs.join(', ')} ${what}${where}`, answer.by),
+      factOf(`ServiceAccount ${account.namespace}/${account.name}`, phrases[0] ?? '', answer.by),
       ...rolesFact(roles),
     ],
-    look: lookAt(verbs[0] ?? 'get', { what, user, namespace: right.namespace }),
-    mend: `add group ${right.group === '' ? '""' : right.group}, resource ${right.resource}, verbs ${verbs.join(' ')} to ${roleFor(first)}`,
+    look: lookAt(right, user),
+    mend: `add ${lacked.map((each) => ruleOf(each)).join('; ')}`,
   });
+}
+
+const mostPhrases = 3;
+
+function placeKey({ right }: Lacking): string {
+  return `${right.group} ${right.resource} ${right.namespace}`;
+}
+
+function resourceOf({ group, resource }: WantedRight): string {
+  return group === '' ? resource : `${resource}.${group}`;
+}
+
+/** `list, watch nodes`. */
+function phraseOf(group: readonly Lacking[]): string {
+  const { right } = group[0]!;
+  const names = [...new Set(group.flatMap((each) => each.right.name ?? []))];
+  const named = names.length === 0 ? '' : ` (${names.join(', ')})`;
+  const where = right.namespace === undefined ? '' : ` in namespace ${right.namespace}`;
+  return `${verbsOf(group).join(', ')} ${resourceOf(right)}${named}${where}`;
+}
+
+function verbsOf(group: readonly Lacking[]): readonly string[] {
+  return [...new Set(group.map(({ right }) => right.verb))];
+}
+
+function ruleOf(group: readonly Lacking[]): string {
+  const first = group[0]!;
+  const { group: apiGroup, resource } = first.right;
+  return `group ${apiGroup === '' ? '""' : apiGroup}, resource ${resource}, verbs ${verbsOf(group).join(' ')} to ${roleFor(first)}`;
 }
 
 function rolesFact(roles: readonly Bound[] | undefined): Problem['evidence'][number][] {
@@ -136,7 +155,7 @@ function rolesFact(roles: readonly Bound[] | undefined): Problem['evidence'][num
 }
 
 /** The rule may be there, in a Role that holds elsewhere. */
-function placeOf({ id, roles = [], right }: Lacking): string {
+function elsewhere({ id, roles = [], right }: Lacking): string {
   if (id !== 'rights-6') return '';
   const other = roles.find(
     ({ namespace, rules }) =>
@@ -159,15 +178,14 @@ function roleFor({ roles = [], right, sidecar, account }: Lacking): string {
     : `${kind} ${found.role.name}${place}`;
 }
 
-function lookAt(
-  verb: string,
-  { what, user, namespace }: { readonly what: string; readonly user: string; readonly namespace: string | undefined },
-): readonly string[] | undefined {
+function lookAt(right: WantedRight, user: string): readonly string[] | undefined {
   // Colons are no part of a name, but of the name of an account.
   const isPlain = /^system:serviceaccount:[a-z0-9.-]+:[a-z0-9.-]+$/.test(user);
-  const argv = kubectl(['auth', 'can-i', verb, what], [], [`--as=${user}`]);
-  const place = namespace === undefined ? [] : kubectl(['-n'], [namespace])?.slice(1);
-  return isPlain && argv !== undefined && place !== undefined ? [...argv, ...place] : undefined;
+  const [resource = '', part] = right.resource.split('/');
+  const argv = kubectl(['auth', 'can-i', right.verb, resourceOf({ ...right, resource })], [], [`--as=${user}`]);
+  const place = right.namespace === undefined ? [] : kubectl(['-n'], [right.namespace])?.slice(1);
+  if (!isPlain || argv === undefined || place === undefined) return undefined;
+  return [...argv, ...(part === undefined ? [] : [`--subresource=${part}`]), ...place];
 }
 
 const dangerousVerbs = ['escalate', 'bind', 'impersonate'];

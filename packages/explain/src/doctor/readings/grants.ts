@@ -14,7 +14,18 @@ import { nameOf } from '../../facts/objects.ts';
 import type { ObjectName } from '../../verdict.ts';
 import { namespacesOf } from './workloads.ts';
 import { electionNamespace, elects } from './sidecars.ts';
-import { eachOf, type Gathering, isRead, listed, type Read, rightOf, type Source, together, value } from './source.ts';
+import {
+  eachOf,
+  type Gathering,
+  isRead,
+  listed,
+  orNothing,
+  type Read,
+  rightOf,
+  type Source,
+  together,
+  value,
+} from './source.ts';
 
 export interface Bound {
   readonly role: ObjectName;
@@ -36,7 +47,8 @@ export const grantSource: Source<Grants> = {
     const ofElections = workloads.value.all
       .filter((workload) => scope.driver === undefined || workloads.value.of(scope.driver).includes(workload))
       .flatMap((workload) => workload.sidecars.filter(elects).map((sidecar) => electionNamespace(sidecar, workload)));
-    const namespaces = [...new Set([...namespacesOf(workloads.value, scope.driver), ...ofElections])];
+    const ofSecrets = orNothing(await get('secrets')).flatMap(({ fixed }) => fixed?.namespace ?? []);
+    const namespaces = [...new Set([...namespacesOf(workloads.value, scope.driver), ...ofElections, ...ofSecrets])];
     const [allRoles, allBindings] = await Promise.all([
       inAll(gathering, namespaces, { ofCluster: clusterRoles, ofNamespace: roles }),
       inAll(gathering, namespaces, { ofCluster: clusterRoleBindings, ofNamespace: roleBindings }),
