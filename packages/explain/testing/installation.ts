@@ -280,7 +280,7 @@ export function snapshotControllerSet(changes: WorkloadChanges = {}): KubeObject
 
 const born = { creationTimestamp: '2024-01-01T00:00:00Z' };
 
-export const namedDriver = (spec: object = {}, name = driver): KubeObject => ({
+export const namedDriver = (spec: object = {}, name: string = driver): KubeObject => ({
   ...csiDriver(name, spec),
   metadata: { name, ...born },
 });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Runs checks: reads what they need, judges each driver, and puts together what has one cause. */
+import { toError } from '@csi-sidecars/runtime';
 import type { Missing } from '../cluster/reader.ts';
 import type { ObjectName } from '../verdict.ts';
 import { createdMs } from '../facts/objects.ts';
@@ -56,7 +57,8 @@ export async function examine(
   }
   const { driver: asked } = gathering.scope;
   const own = findings.filter(({ driver }) => asked === undefined || driver === undefined || driver === asked);
-  const developed = await developedDrivers(gathering, drivers, surroundings);
+  const isOfDriver = own.some(({ driver }) => driver !== undefined);
+  const developed = isOfDriver ? await developedDrivers(gathering, drivers, surroundings) : new Set<string>();
   const lowered = own.map((finding) => (developed.has(finding.driver ?? '') ? lower(finding) : finding));
   return { drivers, findings: folded(lowered, checks), notRun };
 }
@@ -90,17 +92,25 @@ interface Judged {
   readonly surroundings: Surroundings;
 }
 
+/** An object that no check has thought of ends one check, and not the command. */
 function judge(
   check: Check,
   drivers: readonly DriverFacts[],
   { readings, surroundings }: Judged,
 ): readonly Judgement[] {
-  if (check.of === 'cluster') return check.judge(readings, surroundings);
-  return drivers.flatMap((driver) =>
-    check
-      .judge(driver, readings, surroundings)
-      .map((judgement) => (judgement.kind === 'problem' ? { driver: driver.name, ...judgement } : judgement)),
-  );
+  try {
+    if (check.of === 'cluster') return check.judge(readings, surroundings);
+    return drivers.flatMap((driver) =>
+      check
+        .judge(driver, readings, surroundings)
+        .map((judgement) => (judgement.kind === 'problem' ? { driver: driver.name, ...judgement } : judgement)),
+    );
+  } catch (error) {
+    const missing = { verb: 'get', group: '', resource: check.id, namespace: undefined, because: 'failed' } as const;
+    return [
+      { kind: 'notKnown', missing: { ...missing, notKnown: `what the objects mean (${toError(error).message})` } },
+    ];
+  }
 }
 
 function findingOf(check: Check, { severity = check.severity, mend = check.mend, ...problem }: Problem): Finding {
