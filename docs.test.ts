@@ -13,13 +13,13 @@ const programsWithRows = ['attacher', 'resizer', 'csi-snapshotter', 'snapshot-co
 const packageOf = (page: string): string => page.replace(/^csi-/, '');
 const pageOf = (name: string): string => (name === 'snapshotter' ? 'csi-snapshotter' : name);
 
-/** Row ids that a behaviour page lists, as `page#id`, those of the provisioner and of `explain` on two pages each. A case is a list item that begins with the id in bold. */
+/** Row ids that a behaviour page lists, as `page#id`, those of the provisioner and of `explain` on several pages each. A case is a list item that begins with the id in bold. */
 function documentedCases(): Set<string> {
   const rows = new Set<string>();
   for (const path of globSync('docs/behaviour/*.md', { cwd: root })) {
     const page = basename(path, '.md')
       .replace('provisioner-sources', 'provisioner')
-      .replace(/^rights$/, 'explain');
+      .replace(/^(rights|doctor)$/, 'explain');
     for (const match of readFileSync(join(root, path), 'utf8').matchAll(/^- \*\*([A-Z]{0,3}\d+[a-z]?)\*\* /gm)) {
       rows.add(`${page}#${match[1]}`);
     }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** All programs. Imports are relative on purpose: manifests are no part of what packages offer to each other. */
-import { allInOneManifest, combinedManifest, leftoversManifest } from '../packages/all-in-one/src/manifest.ts';
+import {
+  allInOneManifest,
+  combinedManifest,
+  doctorManifest,
+  leftoversManifest,
+} from '../packages/all-in-one/src/manifest.ts';
 import { attacherManifest } from '../packages/attacher/src/manifest.ts';
 import { livenessprobeManifest } from '../packages/livenessprobe/src/manifest.ts';
 import { nodeDriverRegistrarManifest } from '../packages/node-driver-registrar/src/manifest.ts';
@@ -24,6 +29,7 @@ export const manifests: readonly (ProgramManifest & { readonly name: ProgramName
   combinedManifest,
   allInOneManifest,
   leftoversManifest,
+  doctorManifest,
 ];
 
 export type ProgramName =

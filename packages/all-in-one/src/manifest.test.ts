@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+import { doctorProgram, doctorRules } from '@csi-sidecars/explain';
 import { leftoversProgram, leftoversRules } from '@csi-sidecars/provisioner';
 import { expect, it } from 'vitest';
 import { allFlags, allGates } from './all/command-line.ts';
-import { allInOneManifest, combinedManifest, leftoversManifest } from './manifest.ts';
+import { allInOneManifest, combinedManifest, doctorManifest, leftoversManifest } from './manifest.ts';
 import { nodeProgram } from './node/flags.ts';
 
-it('given the manifests, then each is a command line of csi-sidecars with its flags, and only leftovers has rights of its own', () => {
+it('given the manifests, then each is a command line of csi-sidecars with its flags, and only the commands for people have rights of their own', () => {
   const common = { name: 'csi-sidecars', package: 'all-in-one', rules: [], lockName: undefined, driverNeeds: [] };
   const { gates } = leftoversProgram;
-  expect([combinedManifest, allInOneManifest, leftoversManifest]).toEqual([
+  expect([combinedManifest, allInOneManifest, leftoversManifest, doctorManifest]).toEqual([
     {
       ...common,
       kind: 'combined',
@@ -27,6 +28,13 @@ it('given the manifests, then each is a command line of csi-sidecars with its fl
       commandLine: 'csi-sidecars leftovers',
       flags: { syntax: 'pflag', flags: leftoversProgram.flags, gates },
       rules: leftoversRules,
+    },
+    {
+      ...common,
+      kind: 'command',
+      commandLine: 'csi-sidecars doctor',
+      flags: { syntax: 'pflag', flags: doctorProgram.flags, gates: {} },
+      rules: doctorRules,
     },
   ]);
 });

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { doctorProgram, doctorRules } from '@csi-sidecars/explain';
 import { leftoversProgram, leftoversRules } from '@csi-sidecars/provisioner';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
 import { allFlags, allGates } from './all/command-line.ts';
@@ -38,6 +39,18 @@ export const leftoversManifest: ProgramManifest<'csi-sidecars', 'command'> = {
   commandLine: 'csi-sidecars leftovers',
   flags: { syntax: leftoversProgram.syntax, flags: { ...leftoversProgram.flags }, gates: leftoversProgram.gates },
   rules: leftoversRules,
+  lockName: undefined,
+  driverNeeds: [],
+};
+
+/** A command of the same binary, run by a person. */
+export const doctorManifest: ProgramManifest<'csi-sidecars', 'command'> = {
+  name: 'csi-sidecars',
+  kind: 'command',
+  package: 'all-in-one',
+  commandLine: 'csi-sidecars doctor',
+  flags: { syntax: doctorProgram.syntax, flags: { ...doctorProgram.flags }, gates: doctorProgram.gates },
+  rules: doctorRules,
   lockName: undefined,
   driverNeeds: [],
 };

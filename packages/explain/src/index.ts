@@ -6,6 +6,7 @@ export { explainProgram } from './command/explain-flags.ts';
 export { runExplain } from './command/program.ts';
 export type { ExplainDeps } from './command/program.ts';
 export { doctorProgram } from './doctor/flags.ts';
+export { doctorRules } from './doctor/rbac.ts';
 
 /** `csi-sidecars doctor`. Resolves with the exit code. Loaded when it is called, because it knows the tables of all controllers. */
 export async function runDoctor(deps: ExplainDeps): Promise<number> {

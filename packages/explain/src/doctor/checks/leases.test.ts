@@ -67,6 +67,11 @@ const cases: readonly Case[] = [
     found: [],
   },
   {
+    given: 'a holder whose pod is gone, and a Lease that is not over yet',
+    change: (host) => add(host, lease(resizerLease.name, { holder: 'controller-7d9-gone', renewed: ago(host, 3) })),
+    found: ['error lease-2'],
+  },
+  {
     given: 'a Lease that is renewed by a holder without a pod',
     change: (host) => {
       const { name } = resizerLease;

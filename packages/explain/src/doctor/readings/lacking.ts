@@ -34,7 +34,7 @@ type Open = Omit<Lacking, 'answer'>;
 const mostReviews = 250;
 
 export const lackingSource: Source<readonly Lacking[]> = {
-  rights: ['create subjectaccessreviews.authorization.k8s.io, or list roles and bindings'],
+  rights: ['create subjectaccessreviews.authorization.k8s.io'],
   async read(gathering) {
     const { get } = gathering;
     const workloads = await get('workloads');

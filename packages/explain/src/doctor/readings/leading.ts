@@ -17,7 +17,7 @@ export interface Leading {
 }
 
 export const leadingSource: Source<readonly Leading[]> = {
-  rights: ['list leases.coordination.k8s.io', 'get pods'],
+  rights: ['list leases.coordination.k8s.io', 'get leases.coordination.k8s.io', 'get pods'],
   async read(gathering) {
     const { reader, scope } = gathering;
     const drivers = await driversOf(gathering);
