@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** docs/reference/doctor.md: the table of the checks of `csi-sidecars doctor`, from the checks themselves. */
-import type { Check, Part } from '../packages/explain/src/doctor/check.ts';
+import type { Check } from '../packages/explain/src/doctor/check.ts';
+import type { Part } from '../packages/explain/src/doctor/ids.ts';
 import { allChecks, partTitles } from '../packages/explain/src/doctor/checks/all.ts';
 import { sources } from '../packages/explain/src/doctor/readings/readings.ts';
 

@@ -38,7 +38,7 @@ const driver = {
 const values = {
   driver,
   storageClasses: [{ name: 'fast', default: true, allowVolumeExpansion: true }],
-  volumeSnapshotClasses: [{ name: 'snap', default: true }],
+  volumeSnapshotClasses: [{ name: 'snap', default: true, deletionPolicy: 'Delete' }],
   volumeAttributesClasses: [{ name: 'gold', parameters: { iops: '1000' } }],
 };
 
@@ -69,7 +69,7 @@ it('[explain#89] given both charts, freshly installed, when examined, then nothi
       'warn rights-2',
       'warn rights-3',
       'warn rights-4',
-      'warn rights-7',
+
       'warn rights-8',
       'info rights-12',
     ]),

@@ -47,7 +47,7 @@ export function sidecar(program: Program, args: readonly string[] = [], fields: 
     args: ['--csi-address=/csi/csi.sock', '--leader-election', ...args],
     volumeMounts: [socket],
     ...fields,
-  } as Container;
+  };
 }
 
 export const driverContainer = {
@@ -192,13 +192,15 @@ export function clusterRole(name: string, rules: readonly PolicyRule[]): KubeObj
 
 /** A Role, and its binding to an account of the namespace `storage`. */
 export function roleIn(
-  namespace: string,
-  name: string,
+  {
+    namespace,
+    name,
+    account = 'sidecars',
+  }: { readonly namespace: string; readonly name: string; readonly account?: string },
   rules: readonly PolicyRule[],
-  account = 'sidecars',
 ): readonly KubeObject[] {
   const role = { ...clusterRole(name, rules), kind: 'Role', metadata: { name, namespace } };
-  return [role as KubeObject, { ...bindingOf(name, account, 'Role'), metadata: { name, namespace } }];
+  return [role, { ...bindingOf(name, account, 'Role'), metadata: { name, namespace } }];
 }
 
 export function bindingOf(
@@ -231,8 +233,8 @@ const roleObjects: readonly KubeObject[] = [
   ]),
   clusterRole('snapshot-controller-role', snapshotController),
   bindingOf('snapshot-controller-role', 'snapshots'),
-  ...roleIn('storage', 'sidecar-leases', [...leaseRules, ...namespaceRules]),
-  ...roleIn('storage', 'snapshot-leases', leaseRules, 'snapshots'),
+  ...roleIn({ namespace: 'storage', name: 'sidecar-leases' }, [...leaseRules, ...namespaceRules]),
+  ...roleIn({ namespace: 'storage', name: 'snapshot-leases', account: 'snapshots' }, leaseRules),
 ];
 
 const snapshotKinds = ['volumesnapshots', 'volumesnapshotcontents', 'volumesnapshotclasses'] as const;
@@ -261,12 +263,11 @@ export const snapshotClass = (name: string, fields: object = {}): KubeObject =>
     ...fields,
   }) as KubeObject;
 
-export const snapshotControllerContainer = (args: readonly string[] = []): Container =>
-  ({
-    name: 'snapshot-controller',
-    image: 'registry.k8s.io/sig-storage/snapshot-controller:v8.4.0',
-    args: ['--leader-election', ...args],
-  }) as Container;
+export const snapshotControllerContainer = (args: readonly string[] = []): Container => ({
+  name: 'snapshot-controller',
+  image: 'registry.k8s.io/sig-storage/snapshot-controller:v8.4.0',
+  args: ['--leader-election', ...args],
+});
 
 export function snapshotControllerSet(changes: WorkloadChanges = {}): KubeObject {
   return controller({

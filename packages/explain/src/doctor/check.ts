@@ -5,27 +5,8 @@
  */
 import type { Missing } from '../cluster/reader.ts';
 import type { ObjectName, Program } from '../verdict.ts';
-import type { DriverFacts } from './readings/drivers.ts';
-import type { Readings } from './readings/readings.ts';
-
-export const severities = ['error', 'warn', 'info'] as const;
-export type Severity = (typeof severities)[number];
-
-export type CheckId = `${Part}-${number}`;
-export type Part =
-  | 'rights'
-  | 'driver'
-  | 'lease'
-  | 'pod'
-  | 'crd'
-  | 'topo'
-  | 'class'
-  | 'snap'
-  | 'cap'
-  | 'node'
-  | 'stuck'
-  | 'load'
-  | 'clock';
+import type { CheckId, Severity } from './ids.ts';
+import type { DriverFacts, Readings } from './readings/facts.ts';
 
 /** One value that was read. */
 export interface Fact {

@@ -5,8 +5,8 @@ import { forDocument, forScreen, shellLine } from '../command/printable.ts';
 import type { Explanation } from '../report/explanation.ts';
 import type { ObjectName } from '../verdict.ts';
 import type { Accepted } from './accepted.ts';
-import type { Severity } from './check.ts';
 import type { Examined, Finding } from './examine.ts';
+import type { Severity } from './ids.ts';
 
 type MissingJson = Omit<Missing, 'namespace'> & { readonly namespace: string | null };
 

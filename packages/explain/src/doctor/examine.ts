@@ -4,18 +4,11 @@ import { toError } from '@csi-sidecars/runtime';
 import type { Missing } from '../cluster/reader.ts';
 import type { ObjectName } from '../verdict.ts';
 import { createdMs } from '../facts/objects.ts';
-import {
-  type Check,
-  type CheckId,
-  type Judgement,
-  type Problem,
-  severities,
-  type Severity,
-  type Surroundings,
-} from './check.ts';
-import { type DriverFacts, driversOf } from './readings/drivers.ts';
-import type { Readings } from './readings/readings.ts';
+import { type Check, type Judgement, type Problem, type Surroundings } from './check.ts';
+import { driversOf } from './readings/drivers.ts';
 import { type Gathering, isRead } from './readings/source.ts';
+import type { DriverFacts, Readings } from './readings/facts.ts';
+import { type CheckId, type Severity, severities } from './ids.ts';
 
 export interface Finding extends Omit<Problem, 'kind' | 'severity' | 'mend'> {
   readonly id: CheckId;

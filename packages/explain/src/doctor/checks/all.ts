@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** All checks, in the order of the page `docs/reference/doctor.md`. Ids are never used again. */
-import type { Check, Part } from '../check.ts';
+import type { Check } from '../check.ts';
 import { capacityChecks } from './capacity.ts';
 import { classChecks } from './classes.ts';
 import { crdChecks } from './crds.ts';
@@ -14,6 +14,7 @@ import { rightsChecks } from './rights.ts';
 import { snapshotChecks } from './snapshots.ts';
 import { stuckChecks } from './stuck.ts';
 import { topologyChecks } from './topology.ts';
+import type { Part } from '../ids.ts';
 
 export const partTitles: Readonly<Record<Part, string>> = {
   rights: 'Rights',

@@ -2,11 +2,10 @@
 /** Part cap: the CSIStorageCapacity objects by which pods are scheduled. */
 import { createdMs } from '../../facts/objects.ts';
 import { type Check, driverCheck, factOf, problem, textOf } from '../check.ts';
-import type { CapacityFacts } from '../readings/capacities.ts';
-import type { DriverFacts } from '../readings/drivers.ts';
 import { classesOf } from './classes.ts';
 import { driverName } from './driver-objects.ts';
 import { counted, yamlOf } from './wording.ts';
+import type { CapacityFacts, DriverFacts } from '../readings/facts.ts';
 
 function ownOf(capacities: readonly CapacityFacts[], { name }: DriverFacts): readonly CapacityFacts[] {
   return capacities.filter(({ driver }) => driver === name);

@@ -5,12 +5,11 @@ import type { StorageClass } from '@csi-sidecars/runtime';
 import { annotationOf } from '../../facts/objects.ts';
 import type { ObjectName } from '../../verdict.ts';
 import { type Check, clusterCheck, driverCheck, factOf, type Judgement, problem, textOf } from '../check.ts';
-import type { DriverFacts } from '../readings/drivers.ts';
-import type { ClassSecret } from '../readings/secrets.ts';
 import { gateOf } from '../readings/sidecars.ts';
 import { isLed, running } from './driver-objects.ts';
 import { registered } from './topology.ts';
 import { calledBy, yamlOf } from './wording.ts';
+import type { ClassSecret, DriverFacts } from '../readings/facts.ts';
 
 const defaultClass = 'storageclass.kubernetes.io/is-default-class';
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Part crd: the definitions of the snapshot kinds, against the programs that need them. */
 import { type Check, clusterCheck, factOf, type Judgement, problem } from '../check.ts';
-import type { CrdFacts } from '../readings/crds.ts';
-import type { Workloads } from '../readings/drivers.ts';
 import type { Sidecar, WorkloadFacts } from '../readings/sidecars.ts';
 import { calledBy, electionPlace, imageFact, timeText, yamlOf } from './wording.ts';
+import type { CrdFacts, Workloads } from '../readings/facts.ts';
 
 function crdName({ name }: CrdFacts): { readonly kind: string; readonly name: string } {
   return { kind: 'CustomResourceDefinition', name };

@@ -3,10 +3,9 @@
 import { nearest } from '@csi-sidecars/sidecar';
 import type { ObjectName, Program } from '../../verdict.ts';
 import { type Check, clusterCheck, driverCheck, factOf, problem, textOf } from '../check.ts';
-import type { DriverFacts, Workloads } from '../readings/drivers.ts';
-import type { Leading } from '../readings/leading.ts';
 import { elects, isOn, type Sidecar, type WorkloadFacts } from '../readings/sidecars.ts';
 import { calledBy, electionPlace, flagFact, imageFact, yamlOf } from './wording.ts';
+import type { DriverFacts, Leading, Workloads } from '../readings/facts.ts';
 
 export interface Running {
   readonly workload: WorkloadFacts;

@@ -17,7 +17,6 @@ import {
   sidecar,
   titleOf,
 } from '../../../testing/installation.ts';
-import type { Program } from '../../verdict.ts';
 
 const resizerLease = { namespace: 'storage', name: `external-resizer-${driver.replaceAll('.', '-')}` };
 const withResizer = (...resizers: readonly ReturnType<typeof sidecar>[]) =>
@@ -28,8 +27,8 @@ const withResizer = (...resizers: readonly ReturnType<typeof sidecar>[]) =>
       ...resizers,
     ],
   });
-const withLease = (host: FakeHost, program: Program, spec: object, metadata: object = {}): void => {
-  const made = leaseOf(host, program) as KubeObject & { readonly spec: object };
+const withLease = (host: FakeHost, spec: object, metadata: object): void => {
+  const made = leaseOf(host, 'csi-resizer') as KubeObject & { readonly spec: object };
   add(host, { ...made, metadata: { ...made.metadata, ...metadata }, spec: { ...made.spec, ...spec } });
 };
 const timers = (duration: string, deadline: string, period: string): readonly string[] => [
@@ -87,23 +86,13 @@ const cases: readonly Case[] = [
   {
     given: 'a leader that changes all the time',
     change: (host) =>
-      withLease(
-        host,
-        'csi-resizer',
-        { leaseTransitions: 40, acquireTime: ago(host, 120) },
-        { creationTimestamp: ago(host, 7_200) },
-      ),
+      withLease(host, { leaseTransitions: 40, acquireTime: ago(host, 120) }, { creationTimestamp: ago(host, 7_200) }),
     found: ['warn lease-4'],
   },
   {
     given: 'as many changes in a week',
     change: (host) =>
-      withLease(
-        host,
-        'csi-resizer',
-        { leaseTransitions: 40, acquireTime: ago(host, 120) },
-        { creationTimestamp: ago(host, 604_800) },
-      ),
+      withLease(host, { leaseTransitions: 40, acquireTime: ago(host, 120) }, { creationTimestamp: ago(host, 604_800) }),
     found: [],
   },
   {

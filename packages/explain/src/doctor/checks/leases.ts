@@ -2,21 +2,12 @@
 /** Part lease: whether each program has a leader that works, and whether its election can work. */
 import { parseFlags } from '@csi-sidecars/sidecar';
 import { createdMs } from '../../facts/objects.ts';
-import {
-  type Check,
-  type CheckId,
-  clusterCheck,
-  factOf,
-  type Problem,
-  problem,
-  type Severity,
-  textOf,
-} from '../check.ts';
+import { type Check, clusterCheck, factOf, type Problem, problem, textOf } from '../check.ts';
 import { programFlags } from '../readings/arguments.ts';
-import type { Workloads } from '../readings/drivers.ts';
-import type { Leading } from '../readings/leading.ts';
 import { elects, flagOf, type Sidecar, type WorkloadFacts } from '../readings/sidecars.ts';
 import { calledBy, counted, flagFact, ofDriver, yamlOf } from './wording.ts';
+import type { Leading, Workloads } from '../readings/facts.ts';
+import type { CheckId, Severity } from '../ids.ts';
 
 interface Place {
   readonly workload: WorkloadFacts;

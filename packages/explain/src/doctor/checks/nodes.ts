@@ -5,11 +5,12 @@ import { nameOf } from '../../facts/objects.ts';
 import type { ObjectName } from '../../verdict.ts';
 import { type Check, driverCheck, factOf, type Judgement, problem, type Surroundings, textOf } from '../check.ts';
 import { argumentsOf } from '../readings/arguments.ts';
-import { driverContainers, type DriverFacts, type Workloads } from '../readings/drivers.ts';
+import { driverContainers } from '../readings/drivers.ts';
 import type { WorkloadFacts } from '../readings/sidecars.ts';
 import { podsOf } from '../readings/workloads.ts';
 import { registered } from './topology.ts';
 import { calledBy, counted, describeOf, explainOf, yamlOf } from './wording.ts';
+import type { DriverFacts, Workloads } from '../readings/facts.ts';
 
 function nodeSets(workloads: Workloads, { name }: DriverFacts): readonly WorkloadFacts[] {
   return workloads.of(name).filter(({ object, registrar }) => object.kind === 'DaemonSet' && registrar !== undefined);

@@ -3,10 +3,10 @@
 import type { Pod } from '@csi-sidecars/runtime';
 import { createdMs, nameOf, timeOf } from '../../facts/objects.ts';
 import { type Check, clusterCheck, driverCheck, factOf, type Judgement, problem, textOf } from '../check.ts';
-import type { Readings } from '../readings/readings.ts';
 import { sidecarsIn, type WorkloadFacts } from '../readings/sidecars.ts';
 import { podsOf } from '../readings/workloads.ts';
 import { calledBy, describeOf, yamlOf } from './wording.ts';
+import type { Readings } from '../readings/facts.ts';
 
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
 

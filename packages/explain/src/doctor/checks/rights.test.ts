@@ -91,7 +91,7 @@ const cases: readonly Case[] = [
     change: (host) => {
       const elected = ['--leader-election-namespace=elsewhere'];
       add(host, controller({ containers: containersWith(sidecar('csi-attacher', elected)) }));
-      add(host, ...roleIn('elsewhere', 'leases', leaseRules));
+      add(host, ...roleIn({ namespace: 'elsewhere', name: 'leases' }, leaseRules));
     },
     found: [],
   },
@@ -140,7 +140,12 @@ const cases: readonly Case[] = [
     change: (host) => {
       add(host, storageClass('secret', { volumeBindingMode: 'WaitForFirstConsumer', ...withSecret }), secret);
       add(host, ...withoutSecrets);
-      add(host, ...roleIn('vault', 'secret', [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }]));
+      add(
+        host,
+        ...roleIn({ namespace: 'vault', name: 'secret' }, [
+          { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
+        ]),
+      );
     },
     found: [],
   },
@@ -169,7 +174,12 @@ const cases: readonly Case[] = [
   {
     given: 'an account that may list the secrets of its own namespace',
     change: (host) =>
-      add(host, ...roleIn('storage', 'own', [{ apiGroups: [''], resources: ['secrets'], verbs: ['list'] }])),
+      add(
+        host,
+        ...roleIn({ namespace: 'storage', name: 'own' }, [
+          { apiGroups: [''], resources: ['secrets'], verbs: ['list'] },
+        ]),
+      ),
     found: [],
   },
 ];

@@ -4,21 +4,11 @@ import { userOf } from '../../actors/rights.ts';
 import type { WantedRight } from '@csi-sidecars/sidecar';
 import { kubectl } from '../../command/printable.ts';
 import type { ObjectName, Program } from '../../verdict.ts';
-import {
-  type Check,
-  type CheckId,
-  clusterCheck,
-  factOf,
-  type Judgement,
-  type Problem,
-  problem,
-  type Severity,
-  textOf,
-} from '../check.ts';
-import type { Bound } from '../readings/grants.ts';
-import type { Lacking } from '../readings/lacking.ts';
+import { type Check, clusterCheck, factOf, type Judgement, type Problem, problem, textOf } from '../check.ts';
 import { isAtLeast, type Sidecar } from '../readings/sidecars.ts';
 import { calledBy, ofDriver } from './wording.ts';
+import type { Bound, Lacking } from '../readings/facts.ts';
+import type { CheckId, Severity } from '../ids.ts';
 
 interface RightsCheck {
   readonly id: CheckId;

@@ -4,10 +4,8 @@ import { driverOfProvisioningFinalizer } from '@csi-sidecars/provisioner';
 import { type KnownFinalizer, inOrder, isAttacherOf } from '../../facts/finalizers.ts';
 import { isProgram, type ObjectName, type Program } from '../../verdict.ts';
 import { type Check, clusterCheck, driverCheck, factOf, type Judgement, problem, textOf } from '../check.ts';
-import type { Workloads } from '../readings/drivers.ts';
-import type { Leading } from '../readings/leading.ts';
-import type { Readings } from '../readings/readings.ts';
 import { counted, explainOf, ofDriver, timeText, yamlOf } from './wording.ts';
+import type { Leading, Readings, Workloads } from '../readings/facts.ts';
 
 interface Held {
   readonly object: ObjectName;

@@ -2,9 +2,8 @@
 /** Part topology: what drivers register on nodes, what nodes are labelled with, and what classes ask for. */
 import type { ObjectName } from '../../verdict.ts';
 import { type Check, driverCheck, factOf, type Judgement, problem } from '../check.ts';
-import type { DriverFacts } from '../readings/drivers.ts';
-import type { Registration } from '../readings/nodes.ts';
 import { describeOf, yamlOf } from './wording.ts';
+import type { DriverFacts, Registration } from '../readings/facts.ts';
 
 export interface OnNode {
   readonly node: string;

@@ -3,17 +3,7 @@
 import { type CSIStorageCapacity, csiStorageCapacities, type KubeObject } from '@csi-sidecars/runtime';
 import { nameOf } from '../../facts/objects.ts';
 import { reducedSource, type Source } from './source.ts';
-
-export interface CapacityFacts {
-  readonly namespace: string;
-  readonly name: string;
-  readonly driver: string | undefined;
-  readonly className: string;
-  /** The label that names the provisioner that keeps it; with a node deployment also the node. */
-  readonly managedBy: string | undefined;
-  /** Undefined: it holds nowhere. */
-  readonly topology: CSIStorageCapacity['nodeTopology'];
-}
+import type { CapacityFacts } from './facts.ts';
 
 const driverLabel = 'csi.storage.k8s.io/drivername';
 const managedByLabel = 'csi.storage.k8s.io/managed-by';

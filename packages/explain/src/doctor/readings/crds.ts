@@ -2,31 +2,8 @@
 /** The definitions of the snapshot kinds, and whether the service that converts them has somebody who answers. */
 import { X509Certificate } from 'node:crypto';
 import { crds, endpointSlices, type Crd } from '../../cluster/kinds.ts';
-import type { Missing } from '../../cluster/reader.ts';
 import { type Gathering, isRead, listed, missingGet, rightOf, type Source, value } from './source.ts';
-
-export interface CrdFacts {
-  readonly name: string;
-  readonly isGroup: boolean;
-  /** Undefined: the cluster does not have it. */
-  readonly versions:
-    | readonly { readonly name: string; readonly isServed: boolean; readonly isStorage: boolean }[]
-    | undefined;
-  readonly storedVersions: readonly string[];
-  readonly webhook: WebhookFacts | undefined;
-}
-
-export interface WebhookFacts {
-  readonly namespace: string;
-  readonly service: string;
-  /** Undefined: it is not known. */
-  readonly readyEndpoints: number | undefined;
-  readonly missing: readonly Missing[];
-  readonly authority:
-    | { readonly kind: 'valid'; readonly untilMs: number }
-    | { readonly kind: 'none' }
-    | { readonly kind: 'unreadable' };
-}
+import type { CrdFacts, WebhookFacts } from './facts.ts';
 
 const snapshotNames = ['volumesnapshots', 'volumesnapshotcontents', 'volumesnapshotclasses'].map(
   (plural) => `${plural}.snapshot.storage.k8s.io`,

@@ -3,24 +3,12 @@
  * Which workload belongs to which driver. Nothing says it outright: a controller may name its driver nowhere, because it asks it over the
  * socket. So the driver's name is looked for, then the holder of a Lease, then the image of the driver, then the namespace.
  */
-import type { CSIDriver, Lease } from '@csi-sidecars/runtime';
+import type { Lease } from '@csi-sidecars/runtime';
 import { namesDriver } from '../../actors/programs.ts';
 import { registrarOf } from '../../actors/node-plugin.ts';
 import type { WorkloadFacts } from './sidecars.ts';
 import { type Gathering, isRead } from './source.ts';
-
-export interface DriverFacts {
-  readonly name: string;
-  /** Undefined: there is none, or it was not read. */
-  readonly object: CSIDriver | undefined;
-}
-
-export interface Workloads {
-  readonly all: readonly WorkloadFacts[];
-  readonly of: (driver: string) => readonly WorkloadFacts[];
-  /** The first of its drivers; undefined: it has none, as snapshot-controller. */
-  readonly driverOf: (workload: WorkloadFacts) => string | undefined;
-}
+import type { DriverFacts, Workloads } from './facts.ts';
 
 export interface Held {
   readonly driver: string;
@@ -30,7 +18,9 @@ export interface Held {
 /** `drivers`: all of the cluster, because a workload of another driver is none of this one. */
 export function linked(all: readonly WorkloadFacts[], drivers: readonly string[], held: readonly Held[]): Workloads {
   const links = new Map<WorkloadFacts, Set<string>>(all.map((workload) => [workload, new Set<string>()]));
-  const link = (workload: WorkloadFacts, driver: string): void => void links.get(workload)?.add(driver);
+  const link = (workload: WorkloadFacts, driver: string): void => {
+    links.get(workload)?.add(driver);
+  };
   const isOpen = (workload: WorkloadFacts): boolean => links.get(workload)?.size === 0;
   for (const workload of all)
     for (const driver of drivers) if (namesDriver(workload.spec, driver)) link(workload, driver);

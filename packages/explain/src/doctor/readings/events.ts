@@ -2,19 +2,8 @@
 /** Events of failures of volumes. Of each no more is kept than what a check looks for. */
 import { type Event, events } from '@csi-sidecars/runtime';
 import { codeIn, lastMs, textOf } from '../../facts/events.ts';
-import type { ObjectName } from '../../verdict.ts';
 import { isRead, listed, type Source, together, value } from './source.ts';
-
-export interface EventFacts {
-  readonly object: ObjectName;
-  readonly reason: string;
-  readonly component: string;
-  readonly text: string;
-  /** Of gRPC. */
-  readonly code: number | undefined;
-  readonly count: number;
-  readonly lastMs: number | undefined;
-}
+import type { EventFacts } from './facts.ts';
 
 const reasons = ['ProvisioningFailed', 'FailedAttachVolume'];
 const longest = 300;
@@ -25,7 +14,9 @@ export const eventSource: Source<readonly EventFacts[]> = {
   read: async (gathering) => {
     const reads = reasons.map(async (reason) => {
       const found: EventFacts[] = [];
-      const keep = (event: Event): undefined => void found.push(factsOf(event));
+      const keep = (event: Event): undefined => {
+        found.push(factsOf(event));
+      };
       const query = { fieldSelector: `reason=${reason}`, keep, most: 20, notKnown: 'why volumes fail' };
       const read = await listed(gathering, events, query);
       return isRead(read) ? value(found, read.cut) : read;

@@ -11,7 +11,6 @@ import {
   roles,
 } from '../../cluster/kinds.ts';
 import { nameOf } from '../../facts/objects.ts';
-import type { ObjectName } from '../../verdict.ts';
 import { namespacesOf } from './workloads.ts';
 import { electionNamespace, elects } from './sidecars.ts';
 import {
@@ -26,17 +25,7 @@ import {
   together,
   value,
 } from './source.ts';
-
-export interface Bound {
-  readonly role: ObjectName;
-  /** Where it holds; undefined: everywhere. */
-  readonly namespace: string | undefined;
-  readonly rules: readonly unknown[];
-}
-
-export interface Grants {
-  readonly of: (account: Account) => readonly Bound[];
-}
+import type { Bound, Grants } from './facts.ts';
 
 export const grantSource: Source<Grants> = {
   rights: [clusterRoles, clusterRoleBindings, roles, roleBindings].map((resource) => rightOf('list', resource)),

@@ -3,30 +3,16 @@
  * The rights that the accounts of sidecars lack. What roles grant is granted; for the rest the API server is asked, because other authorizers
  * may grant it. Where it may not be asked, roles decide; without roles and answers it is not known.
  */
-import { notGranted, type WantedRight } from '@csi-sidecars/sidecar';
-import { type Account, mayAccount } from '../../actors/rights.ts';
+import { notGranted } from '@csi-sidecars/sidecar';
+import { mayAccount } from '../../actors/rights.ts';
 import type { Missing } from '../../cluster/reader.ts';
-import type { CheckId } from '../check.ts';
-import { type DriverFacts, driversOf } from './drivers.ts';
-import { type Bound, rulesIn } from './grants.ts';
+import { driversOf } from './drivers.ts';
+import { rulesIn } from './grants.ts';
 import type { Sidecar, WorkloadFacts } from './sidecars.ts';
 import { eachOf, type Gathering, isRead, orNothing, type Source, value } from './source.ts';
 import { type Uses, wantedOf } from './wanted.ts';
-
-export interface Lacking {
-  readonly id: CheckId;
-  /** Undefined: of the cluster. */
-  readonly driver: string | undefined;
-  readonly sidecar: Sidecar;
-  readonly workload: WorkloadFacts;
-  readonly account: Account;
-  readonly right: WantedRight;
-  readonly answer:
-    | { readonly kind: 'missing'; readonly by: string }
-    | { readonly kind: 'notKnown'; readonly missing: Missing };
-  /** The roles of the account; undefined: they were not read. */
-  readonly roles: readonly Bound[] | undefined;
-}
+import type { DriverFacts } from './facts.ts';
+import type { Lacking } from './facts.ts';
 
 type Open = Omit<Lacking, 'answer'>;
 

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The Leases of the programs of each driver, and whether their holders live. Leases of other names are not read. */
-import { type Lease, leases } from '@csi-sidecars/runtime';
-import { type Leader, leaderByLease, leasesOf } from '../../actors/leader.ts';
+import { leases } from '@csi-sidecars/runtime';
+import { leaderByLease, leasesOf } from '../../actors/leader.ts';
 import type { Program } from '../../verdict.ts';
 import { driversOf } from './drivers.ts';
 import { driverPrograms } from './sidecars.ts';
 import { eachOf, type Source, value } from './source.ts';
-
-export interface Leading {
-  /** Undefined: of the cluster, snapshot-controller. */
-  readonly driver: string | undefined;
-  readonly program: Program;
-  readonly leases: readonly Lease[];
-  /** What they say; undefined: there is no Lease. */
-  readonly leader: Leader | undefined;
-}
+import type { Leading } from './facts.ts';
 
 export const leadingSource: Source<readonly Leading[]> = {
   rights: ['list leases.coordination.k8s.io', 'get leases.coordination.k8s.io', 'get pods'],

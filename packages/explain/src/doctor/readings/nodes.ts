@@ -4,18 +4,7 @@ import { type CSINode, csiNodes, type Node, nodes } from '@csi-sidecars/runtime'
 import { driversOn } from '@csi-sidecars/volume';
 import { createdMs, nameOf, timeOf } from '../../facts/objects.ts';
 import { reducedSource, type Source } from './source.ts';
-
-export interface Registration {
-  readonly node: string;
-  readonly createdMs: number | undefined;
-  readonly drivers: readonly {
-    readonly name: string;
-    readonly nodeId: string;
-    readonly keys: readonly string[];
-    /** How many volumes fit; undefined: the driver has not said. */
-    readonly count: number | undefined;
-  }[];
-}
+import type { Registration, NodeFacts } from './facts.ts';
 
 export const registrationSource: Source<readonly Registration[]> = reducedSource(csiNodes, (csiNode: CSINode) => ({
   node: nameOf(csiNode),
@@ -27,18 +16,6 @@ export const registrationSource: Source<readonly Registration[]> = reducedSource
     count: allocatable?.count,
   })),
 }));
-
-export interface NodeFacts {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly isReady: boolean;
-  /** Since when it is ready, or not. */
-  readonly readySinceMs: number | undefined;
-  /** The newest sign of life that kubelet has written, by its own clock. */
-  readonly heartbeatMs: number | undefined;
-  /** `v1.37.2`. */
-  readonly kubelet: string | undefined;
-}
 
 export const nodeSource: Source<readonly NodeFacts[]> = reducedSource(nodes, (node: Node) => {
   const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');

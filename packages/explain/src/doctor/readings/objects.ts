@@ -21,15 +21,7 @@ import {
 import { classNameOf, createdMs, deletedMs, nameOf, provisionerOf, timeOf } from '../../facts/objects.ts';
 import { volumeFactsOf } from '../../facts/volume.ts';
 import { reducedSource, rightOf, type Source } from './source.ts';
-
-interface Kept {
-  readonly namespace: string | undefined;
-  readonly name: string;
-  readonly createdMs: number | undefined;
-  /** Undefined: it is not being deleted. */
-  readonly deletedMs: number | undefined;
-  readonly finalizers: readonly string[];
-}
+import type { Kept, VolumeFacts, ClaimFacts, AttachmentFacts, ContentFacts, SnapshotFacts } from './facts.ts';
 
 function keptOf(object: KubeObject): Kept {
   const { metadata } = object;
@@ -40,16 +32,6 @@ function keptOf(object: KubeObject): Kept {
     deletedMs: deletedMs(object),
     finalizers: metadata?.finalizers ?? [],
   };
-}
-
-export interface VolumeFacts extends Kept {
-  /** Undefined: it is of no CSI driver. */
-  readonly driver: string | undefined;
-  readonly phase: string;
-  readonly phaseSinceMs: number | undefined;
-  readonly isDeletedWithClaim: boolean;
-  /** False: one volume stands for all of its driver, and is not listed for itself. */
-  readonly isOpen: boolean;
 }
 
 /** Those that are to go, and one of each driver. */
@@ -82,13 +64,6 @@ function volumeFacts(volume: PersistentVolume): VolumeFacts {
   };
 }
 
-export interface ClaimFacts extends Kept {
-  readonly phase: string;
-  readonly className: string | undefined;
-  /** The provisioner that was asked. */
-  readonly provisioner: string | undefined;
-}
-
 /** Those that are being deleted, wait for a volume, or have a finalizer of csi-provisioner. */
 export const claimSource: Source<readonly ClaimFacts[]> = reducedSource(
   persistentVolumeClaims,
@@ -100,14 +75,6 @@ export const claimSource: Source<readonly ClaimFacts[]> = reducedSource(
     return { ...kept, phase, className: classNameOf(claim), provisioner: provisionerOf(claim) };
   },
 );
-
-export interface AttachmentFacts extends Kept {
-  readonly driver: string;
-  readonly node: string;
-  readonly isAttached: boolean;
-  /** csi-attacher has written something: that it is attached, or why not. */
-  readonly hasStatus: boolean;
-}
 
 export const attachmentSource: Source<readonly AttachmentFacts[]> = reducedSource(
   volumeAttachments,
@@ -123,12 +90,6 @@ export const attachmentSource: Source<readonly AttachmentFacts[]> = reducedSourc
   }),
 );
 
-export interface ContentFacts extends Kept {
-  readonly driver: string | undefined;
-  readonly failedMs: number | undefined;
-  readonly failure: string | undefined;
-}
-
 /** Those that are being deleted or have failed. */
 export const contentSource: Source<readonly ContentFacts[]> = reducedSource(
   volumeSnapshotContents,
@@ -139,10 +100,6 @@ export const contentSource: Source<readonly ContentFacts[]> = reducedSource(
     return { ...kept, driver: content.spec?.driver, failedMs: timeOf(error?.time), failure: error?.message };
   },
 );
-
-export interface SnapshotFacts extends Kept {
-  readonly hasStatus: boolean;
-}
 
 /** Those that are being deleted, and those of which snapshot-controller has said nothing. */
 export const snapshotSource: Source<readonly SnapshotFacts[]> = reducedSource(

@@ -1,65 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /** All that checks read. Each source is read when the first check needs it; large collections are reduced page by page. */
-import {
-  type CSIDriver,
-  csiDrivers,
-  type Pod,
-  type StorageClass,
-  storageClasses,
-  type VolumeAttributesClass,
-  volumeAttributesClasses,
-} from '@csi-sidecars/runtime';
-import { type VolumeSnapshotClass, volumeSnapshotClasses } from '@csi-sidecars/volume';
-import { type CapacityFacts, capacitySource } from './capacities.ts';
-import { type CrdFacts, crdSource } from './crds.ts';
-import type { Workloads } from './drivers.ts';
-import { type EventFacts, eventSource } from './events.ts';
-import { type Grants, grantSource } from './grants.ts';
-import { type Leading, leadingSource } from './leading.ts';
-import { type NodeFacts, nodeSource, type Registration, registrationSource } from './nodes.ts';
-import {
-  type AttachmentFacts,
-  attachmentSource,
-  type ClaimFacts,
-  claimSource,
-  type ContentFacts,
-  contentSource,
-  type SnapshotFacts,
-  snapshotSource,
-  type VolumeFacts,
-  volumeSource,
-} from './objects.ts';
-import { type Lacking, lackingSource } from './lacking.ts';
+import { csiDrivers, storageClasses, toError, volumeAttributesClasses } from '@csi-sidecars/runtime';
+import { volumeSnapshotClasses } from '@csi-sidecars/volume';
+import { capacitySource } from './capacities.ts';
+import { crdSource } from './crds.ts';
+import { eventSource } from './events.ts';
+import { grantSource } from './grants.ts';
+import { leadingSource } from './leading.ts';
+import { nodeSource, registrationSource } from './nodes.ts';
+import { attachmentSource, claimSource, contentSource, snapshotSource, volumeSource } from './objects.ts';
+import { lackingSource } from './lacking.ts';
 import { podSource, workloadSource } from './workloads.ts';
-import { type ClassSecret, secretSource } from './secrets.ts';
+import { secretSource } from './secrets.ts';
 import { type Gathering, listSource, type Read, type Scope, type Source, value } from './source.ts';
-import type { Reader } from '../../cluster/reader.ts';
-
-export interface Readings {
-  readonly csiDrivers: readonly CSIDriver[];
-  readonly registrations: readonly Registration[];
-  readonly nodes: readonly NodeFacts[];
-  readonly classes: readonly StorageClass[];
-  readonly attributesClasses: readonly VolumeAttributesClass[];
-  readonly snapshotClasses: readonly VolumeSnapshotClass[];
-  readonly workloads: Workloads;
-  /** Of the namespaces of drivers: those with sidecars. */
-  readonly pods: readonly Pod[];
-  readonly leading: readonly Leading[];
-  readonly grants: Grants;
-  readonly lacking: readonly Lacking[];
-  readonly crds: readonly CrdFacts[];
-  readonly volumes: readonly VolumeFacts[];
-  readonly claims: readonly ClaimFacts[];
-  readonly attachments: readonly AttachmentFacts[];
-  readonly contents: readonly ContentFacts[];
-  readonly snapshots: readonly SnapshotFacts[];
-  readonly capacities: readonly CapacityFacts[];
-  readonly secrets: readonly ClassSecret[];
-  readonly events: readonly EventFacts[];
-  /** `v1.37.2`; undefined: the server does not say. */
-  readonly version: string | undefined;
-}
+import { CredentialsError, type Reader } from '../../cluster/reader.ts';
+import type { Readings } from './facts.ts';
 
 export const sources: { readonly [K in keyof Readings]: Source<Readings[K]> } = {
   csiDrivers: listSource(csiDrivers),
@@ -91,10 +46,29 @@ export function gathering(reader: Reader, scope: Scope): Gathering {
     reader,
     scope,
     get<K extends keyof Readings>(name: K) {
-      const found = started.get(name) ?? sources[name].read(result);
+      const found = started.get(name) ?? readSafely(name, result);
       started.set(name, found);
       return found as Promise<Read<Readings[K]>>;
     },
   };
   return result;
+}
+
+/** An object that no source has thought of makes one source unreadable, and does not end the command. */
+async function readSafely<K extends keyof Readings>(name: K, from: Gathering): Promise<Read<Readings[K]>> {
+  try {
+    return await sources[name].read(from);
+  } catch (error) {
+    if (error instanceof CredentialsError) throw error;
+    const notKnown = `what the objects mean (${toError(error).message})`;
+    const missing = {
+      verb: 'list',
+      group: '',
+      resource: name,
+      namespace: undefined,
+      because: 'failed',
+      notKnown,
+    } as const;
+    return { kind: 'notRead', missing: [missing] };
+  }
 }

@@ -2,25 +2,11 @@
 /** The secrets that classes name: whether the templates can be resolved, and whether a secret of a fixed name exists. Their data are never read. */
 import { secretPurposes, toSecretReference } from '@csi-sidecars/provisioner';
 import { secrets, type StorageClass } from '@csi-sidecars/runtime';
-import { classSecretOf, type SecretReference, snapshotSecrets, type VolumeSnapshotClass } from '@csi-sidecars/volume';
-import type { Missing } from '../../cluster/reader.ts';
+import { classSecretOf, snapshotSecrets, type VolumeSnapshotClass } from '@csi-sidecars/volume';
 import { nameOf } from '../../facts/objects.ts';
 import type { Program } from '../../verdict.ts';
 import { eachOf, type Gathering, isRead, missingGet, orNothing, rightOf, type Source, value } from './source.ts';
-
-export interface ClassSecret {
-  readonly classKind: 'StorageClass' | 'VolumeSnapshotClass';
-  readonly className: string;
-  readonly driver: string;
-  readonly purpose: string;
-  /** Who reads it; undefined: kubelet. */
-  readonly program: Program | undefined;
-  /** Why the templates name no secret; undefined: they do. */
-  readonly mistake: string | undefined;
-  /** Undefined: the name depends on the claim. */
-  readonly fixed: SecretReference | undefined;
-  readonly state: 'exists' | 'missing' | 'notAsked' | Missing;
-}
+import type { ClassSecret } from './facts.ts';
 
 type Named = Omit<ClassSecret, 'state'>;
 

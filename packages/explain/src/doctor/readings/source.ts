@@ -2,7 +2,7 @@
 /** A source is read once for all checks that need it. What could not be read is named, so that checks can say what they lack. */
 import type { KubeObject, ListQuery, Resource } from '@csi-sidecars/runtime';
 import type { Missing, Pages, Reader, Reading } from '../../cluster/reader.ts';
-import type { Readings } from './readings.ts';
+import type { Readings } from './facts.ts';
 
 export type Read<T> =
   | {

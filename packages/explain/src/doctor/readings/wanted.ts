@@ -19,10 +19,6 @@ import { clusterRules as snapshotterRules } from '@csi-sidecars/snapshotter';
 import type { VolumeSnapshotClass } from '@csi-sidecars/volume';
 import { leaseNameOf } from '../../actors/programs.ts';
 import type { Program } from '../../verdict.ts';
-import type { CheckId } from '../check.ts';
-import type { DriverFacts } from './drivers.ts';
-import type { Registration } from './nodes.ts';
-import type { ClassSecret } from './secrets.ts';
 import {
   electionNamespace,
   elects,
@@ -33,6 +29,8 @@ import {
   type Sidecar,
   type WorkloadFacts,
 } from './sidecars.ts';
+import type { ClassSecret, DriverFacts, Registration } from './facts.ts';
+import type { CheckId } from '../ids.ts';
 
 /** What of the cluster decides what is needed. What was not read needs nothing. */
 export interface Uses {

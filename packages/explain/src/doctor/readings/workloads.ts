@@ -4,9 +4,10 @@ import { type Pod, pods } from '@csi-sidecars/runtime';
 import { namesDriver } from '../../actors/programs.ts';
 import { registrarOf } from '../../actors/node-plugin.ts';
 import { daemonSets, deployments, statefulSets, type Workload } from '../../cluster/kinds.ts';
-import { knownDrivers, linked, type Workloads } from './drivers.ts';
+import { knownDrivers, linked } from './drivers.ts';
 import { sidecarsIn, type WorkloadFacts, workloadFactsOf, type WorkloadKind } from './sidecars.ts';
 import { isRead, listed, orNothing, type Read, type Source, together, value } from './source.ts';
+import type { Workloads } from './facts.ts';
 
 const kinds: readonly WorkloadKind[] = ['Deployment', 'StatefulSet', 'DaemonSet'];
 const resources = { Deployment: deployments, StatefulSet: statefulSets, DaemonSet: daemonSets };
