@@ -16,8 +16,9 @@ it('given the health of an election, then its route answers any method with the 
 });
 
 it('given the rules of an election, then they cover the requests for the Lease and its events, and no more', () => {
-  expect(leaseRules.map(({ apiGroups, resources, verbs, when }) => [apiGroups, resources, verbs, when])).toEqual([
-    [['coordination.k8s.io'], ['leases'], ['get', 'watch', 'create', 'update'], '--leader-election'],
+  expect(leaseRules.map(({ apiGroups, resources, verbs, when }) => [apiGroups, resources, verbs, when?.text])).toEqual([
+    [['coordination.k8s.io'], ['leases'], ['get', 'create', 'update'], '--leader-election'],
+    [['coordination.k8s.io'], ['leases'], ['watch'], '--leader-election'],
     [[''], ['events'], ['create', 'patch'], 'events about the election are wanted'],
   ]);
 });

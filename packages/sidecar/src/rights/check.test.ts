@@ -1,82 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The check of rights over an API server in memory, in virtual time. */
-import { createApiClient, type PolicyRule, type Transport } from '@csi-sidecars/runtime';
+/** When the check of rights looks, and what it reports. */
+import type { Transport } from '@csi-sidecars/runtime';
+import { settle } from '@csi-sidecars/runtime/testing';
+import { expect, it } from 'vitest';
 import {
-  type AccessRule,
-  createFakeApiServer,
-  FakeClock,
-  recordingLogger,
-  recordingMetrics,
-  seededRandom,
-  settle,
-  type Subject,
-} from '@csi-sidecars/runtime/testing';
-import { afterEach, expect, it } from 'vitest';
-import { reviewLimit } from './ask.ts';
-import { createRightsCheck, type RightsCheck } from './check.ts';
-import { type NeededRights, wantedRights } from './wanted.ts';
-
-const cluster = [
-  { apiGroups: [''], resources: ['persistentvolumes'], verbs: ['list', 'watch'], without: 'nothing starts' },
-  { apiGroups: [''], resources: ['persistentvolumes'], verbs: ['patch'], without: 'nothing is patched' },
-  { apiGroups: ['storage.k8s.io'], resources: ['volumeattachments/status'], verbs: ['patch'], without: 'pods wait' },
-];
-const leaseRule = { apiGroups: ['coordination.k8s.io'], resources: ['leases'], without: 'it never leads' };
-const namespaced = [{ namespace: 'csi', name: 'the-lease', rules: [{ ...leaseRule, verbs: ['get', 'create'] }] }];
-const everything: NeededRights = { cluster, namespaced };
-
-const grants = (rules: readonly PolicyRule[], namespace?: string): readonly AccessRule[] =>
-  rules.map(({ apiGroups, resources, verbs }) => ({
-    apiGroups,
-    resources,
-    verbs,
-    ...(namespace !== undefined && { namespace }),
-  }));
-const all: readonly AccessRule[] = [...grants(cluster), ...grants(namespaced[0]!.rules, 'csi')];
-const withoutPatch = all.filter(({ verbs }) => !verbs.includes('patch'));
-
-interface Options {
-  readonly rules: readonly AccessRule[];
-  readonly reviews?: Subject['reviews'];
-  readonly needed?: NeededRights;
-  readonly intercept?: (transport: Transport) => Transport;
-}
-
-const checks: RightsCheck[] = [];
-afterEach(() => {
-  for (const check of checks.splice(0)) check[Symbol.dispose]();
-});
-
-async function started({ rules, reviews = 'complete', needed = everything, intercept = (all) => all }: Options) {
-  const clock = new FakeClock();
-  // Waits for the rate limit are logged above that.
-  const log = recordingLogger({ verbosity: 2 });
-  const metrics = recordingMetrics();
-  const stopping = new AbortController();
-  let subject: Subject = { user: 'program', rules, reviews };
-  const server = createFakeApiServer({ clock, random: seededRandom(1), authenticate: () => subject });
-  const client = createApiClient(
-    { transport: intercept(server.transport), clock, logger: log },
-    { ...reviewLimit, userAgent: 'p' },
-  );
-  const check = createRightsCheck({ clock, log, metrics, signal: stopping.signal }, 'sample');
-  checks.push(check);
-  const begin = (rights = needed): void => check.begin(client, async () => wantedRights(rights));
-  begin();
-  await settle();
-  return {
-    clock,
-    log,
-    server,
-    check,
-    begin,
-    stopping,
-    grant: (granted: readonly AccessRule[]) => (subject = { ...subject, rules: granted }),
-    isMissing: (verb: string, group: string, resource: string) =>
-      metrics.value('csi_sidecars_missing_rights', { controller: 'sample', group, resource, verb }),
-    asked: () => server.requests.map(({ resource, body }) => [resource, (body as { readonly spec: object }).spec]),
-  };
-}
+  all,
+  cluster,
+  grants,
+  leaseRule,
+  many,
+  namespaced,
+  started,
+  withoutPatch,
+} from '../../testing/rights-fixture.ts';
 
 it('given all rights, then two questions are asked and nothing is logged', async () => {
   const { log, asked } = await started({ rules: all });
@@ -130,15 +66,6 @@ it('[explain#127] given an account that may not ask, then one line says so, howe
     },
   ]);
   expect(isMissing('list', '', 'persistentvolumes')).toBe(undefined);
-});
-
-const many = (count: number): NeededRights => ({
-  cluster: Array.from({ length: count }, (_, index) => ({
-    apiGroups: [''],
-    resources: [`kind-${index}`],
-    verbs: ['get'],
-    without: 'x',
-  })),
 });
 
 it('[explain#128] given an authorizer that cannot list rules, then the rights are asked for one by one, two in a second', async () => {
@@ -261,65 +188,22 @@ it('given an API server that is silent, then a later look gets its answer, and w
   expect(isMissing('patch', '', 'persistentvolumes')).toBe(1);
 });
 
-const answering = (status: unknown) => (): Transport => async () => ({
-  status: 201,
-  headers: { 'content-type': 'application/json' },
-  body: (async function* () {
-    yield Buffer.from(JSON.stringify({ kind: 'X', status }));
-  })(),
-});
-
-it.each([
-  ['no status', undefined, 'the answer to a SelfSubjectRulesReview has no status'],
-  ['a status that is no object', 'fine', 'the answer to a SelfSubjectRulesReview has no status'],
-  // Not even whether it is complete.
-  ['an empty status', {}, 'the answer to a SelfSubjectAccessReview does not say what is allowed'],
-  [
-    'rules that are no list',
-    { resourceRules: 7 },
-    'the answer to a SelfSubjectAccessReview does not say what is allowed',
-  ],
-  ['an error of the authorizer', { allowed: false, evaluationError: 'no role' }, 'no role'],
-  ['a huge text', { incomplete: true, evaluationError: 'x'.repeat(100_000) }, 'x'.repeat(300)],
-])('given an answer with %s, then nothing is missing, and one line gives the reason', async (_, status, reason) => {
-  const { log, clock } = await started({ rules: [], intercept: answering(status) });
+it('given a run that begins while it looks for an earlier one, then it looks for both', async () => {
+  const { log, begin, clock } = await started({ rules: [], reviews: 'incomplete', needed: many(3) });
+  begin({ cluster: cluster.slice(0, 1) });
   await clock.advance(60_000);
-  expect(log.messages()).toEqual([`Rights could not be checked: ${reason}`]);
-});
-
-it('given an error of the authorizer beside rules, then what is not shown is asked for', async () => {
-  const dangling =
-    (transport: Transport): Transport =>
-    async (request) => {
-      const response = await transport(request);
-      if (!request.path.endsWith('selfsubjectrulesreviews')) return response;
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of response.body) chunks.push(chunk);
-      const answer = JSON.parse(Buffer.concat(chunks).toString()) as { readonly status: object };
-      const body = JSON.stringify({
-        ...answer,
-        status: { ...answer.status, evaluationError: 'clusterroles "gone" not found' },
-      });
-      return { status: 201, headers: { 'content-type': 'application/json' }, body: answerOf(body) };
-    };
-  const { log, clock, server } = await started({ rules: withoutPatch, intercept: dangling });
-  await clock.advance(60_000);
-  expect(server.requests).toHaveLength(2 + 2);
   expect(log.messages()).toEqual([
-    'Missing right: patch persistentvolumes (cluster-wide): nothing is patched',
-    'Missing right: patch volumeattachments.storage.k8s.io/status (cluster-wide): pods wait',
+    ...[0, 1, 2].map((index) => `Missing right: get kind-${index} (cluster-wide): x`),
+    'Missing right: list, watch persistentvolumes (cluster-wide): nothing starts',
   ]);
 });
-
-async function* answerOf(text: string): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(text);
-}
 
 it('given the end of the program while it asks, then it asks no more, leaves no timer and logs nothing', async () => {
   const { log, clock, check, stopping, server } = await started({ rules: [], reviews: 'incomplete' });
   check.refused();
   stopping.abort(new Error('stop'));
   await settle();
+  expect(clock.pending).toBe(0);
   check.refused();
   await clock.advance(3_600_000);
   expect([server.requests.length, log.messages(), clock.pending]).toEqual([2, [], 0]);

@@ -30,11 +30,11 @@ export interface RightsPorts {
 
 export interface RightsCheck extends Disposable {
   /** Looks now. Called for each run of the controller. */
-  begin(client: Pick<ApiClient, 'create'>, wantedOf: () => Promise<readonly WantedRight[]>): void;
+  readonly begin: (client: Pick<ApiClient, 'create'>, wantedOf: () => Promise<readonly WantedRight[]>) => void;
   /** A request of the controller was refused. */
-  refused(): void;
+  readonly refused: () => void;
   /** The resource that the error is about, if the last look found that a right for it is missing. */
-  missingFor(error: unknown): string | undefined;
+  readonly missingFor: (error: unknown) => string | undefined;
 }
 
 interface Asked {
@@ -88,21 +88,18 @@ export function createRightsCheck({ clock, log, metrics, signal }: RightsPorts, 
     log.info(0, `Rights could not be checked: ${reason}`);
   };
   const look = async (): Promise<void> => {
-    if (isLooking) return;
+    if (isLooking || asked === undefined || life.signal.aborted) return;
     isLooking = true;
-    let looked: Asked | undefined;
-    // A run that begins meanwhile may need other rights.
-    while (asked !== undefined && asked !== looked && !life.signal.aborted) {
-      looked = asked;
-      const { client, wantedOf } = looked;
-      try {
-        const wanted = await wantedOf();
-        report(await askRights({ client, signal: life.signal }, wanted), wanted);
-      } catch (error) {
-        if (!life.signal.aborted) logFailure(toError(error).message);
-      }
+    const looked = asked;
+    try {
+      const wanted = await looked.wantedOf();
+      report(await askRights({ client: looked.client, signal: life.signal }, wanted), wanted);
+    } catch (error) {
+      if (!life.signal.aborted) logFailure(toError(error).message);
     }
     isLooking = false;
+    // A run that has begun meanwhile may need other rights.
+    if (asked !== looked) await look();
   };
   life.signal.addEventListener('abort', () => alarm?.cancel(), { once: true });
 

@@ -7,8 +7,8 @@ import { markingMissing, noticingRefusals } from './noticing.ts';
 const forbidden = new ApiError({ status: 403, reason: 'Forbidden', message: 'no' });
 
 /** A client that fails in each of its methods. */
-function failing(error: Error): ApiClient {
-  const fail = (): Promise<never> => Promise.reject(error);
+function failing(failure: Error): ApiClient {
+  const fail = (): Promise<never> => Promise.reject(failure);
   return { get: fail, list: fail, create: fail, update: fail, patch: fail, delete: fail, raw: fail, stream: fail };
 }
 
