@@ -69,6 +69,11 @@ const cases: readonly Case[] = [
     found: [],
   },
   {
+    given: 'two drivers in the usual folder',
+    change: (host) => add(host, nodeSet({ name: 'other', of: 'b.example.com', namespace: 'other' })),
+    found: [],
+  },
+  {
     given: 'a registrar whose two folders are of different roots',
     change: (host) => add(host, nodeSet({ registryRoot: '/var/data/kubelet' })),
     found: ['error node-3'],

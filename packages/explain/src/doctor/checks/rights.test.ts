@@ -190,7 +190,7 @@ it.each(cases.map((each) => [titleOf(each), each] as const))('%s', async (_, { c
   expect((await doctor(host, args)).found.toSorted()).toEqual(found.toSorted());
 });
 
-it('[explain#90] given csi-resizer 2.3 with the ClusterRole of 1.11, when examined, then the rule that is missing and the name of the role are told', async () => {
+it('[explain#90] given csi-resizer 2.3 with the ClusterRole of 1.11, when examined, then the rule that is missing and the name of the role are reported', async () => {
   const host = installation();
   const image = 'registry.k8s.io/sig-storage/csi-resizer:v2.3.0';
   add(host, without('resizer', 'volumeattributesclasses'));
