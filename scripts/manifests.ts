@@ -4,6 +4,7 @@ import {
   allInOneManifest,
   combinedManifest,
   auditManifest,
+  doctorManifest,
   explainManifest,
   leftoversManifest,
 } from '../packages/all-in-one/src/manifest.ts';
@@ -31,6 +32,7 @@ export const manifests: readonly (ProgramManifest & { readonly name: ProgramName
   allInOneManifest,
   leftoversManifest,
   explainManifest,
+  doctorManifest,
   auditManifest,
 ];
 

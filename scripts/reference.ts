@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Writes docs/reference/{flags,rbac,drivers}.md the table of docs/behaviour/rights.md and that of docs/troubleshooting.md from the programs' own tables. `npm run check` fails when a page is not up to date. */
+/**
+ * Writes docs/reference/{flags,rbac,drivers,doctor}.md, and the tables of docs/behaviour/rights.md and docs/troubleshooting.md, from the programs'
+ * own tables. `npm run check` fails when a page is not up to date.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { leaseRules, type UsedRule } from '@csi-sidecars/runtime';
 import { leaseName } from '@csi-sidecars/runtime/internal';
 import { clusterOf, explain, namespace as exampleNamespace } from '../packages/explain/testing/cluster.ts';
 import { examples } from '../packages/explain/testing/examples.ts';
+import { doctorPage } from './doctor-page.ts';
 import { manifests } from './manifests.ts';
 import { mergedRules } from './merged-rules.ts';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
@@ -274,3 +278,4 @@ mkdirSync(folder, { recursive: true });
 writeFileSync(join(folder, 'flags.md'), flagsPage.join('\n'));
 writeFileSync(join(folder, 'rbac.md'), rbacPage.join('\n'));
 writeFileSync(join(folder, 'drivers.md'), driversPage.join('\n'));
+writeFileSync(join(folder, 'doctor.md'), doctorPage());

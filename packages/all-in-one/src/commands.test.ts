@@ -35,6 +35,7 @@ async function run(...args: readonly string[]) {
   const code = isCommand(args[0])
     ? await runCommand(deps, {
         explain: note('explain'),
+        doctor: note('doctor'),
         audit: note('audit'),
         leftovers: note('leftovers'),
         'chart-test': note('chart-test'),
@@ -50,6 +51,7 @@ it.each([
   { args: ['all', '--controllers=a', '-h'], started: ['all', '/program', ['--controllers=a', '-h']] },
   { args: ['explain', 'pvc/a'], started: ['explain', '/program explain', ['pvc/a']] },
   { args: ['audit', '--a'], started: ['audit', '/program audit', ['--a']] },
+  { args: ['doctor', '--a', '--b'], started: ['doctor', '/program doctor', ['--a', '--b']] },
   { args: ['leftovers', '--a', '--b'], started: ['leftovers', '/program leftovers', ['--a', '--b']] },
   { args: ['chart-test', '--a', '--b'], started: ['chart-test', '/program chart-test', ['--a', '--b']] },
 ])('given the arguments $args, then this runs with these arguments: $started', async ({ args, started }) => {
@@ -63,6 +65,8 @@ const usage = `Usage of /program:
     \tcsi-node-driver-registrar and livenessprobe, --csi-address and other flags: /program node --help
   explain KIND/NAME [flags]
     \twhy a claim, a pod or a snapshot waits, and whose turn it is: /program explain --help
+  doctor [flags]
+    \twhat is wrong with drivers and what runs beside them: /program doctor --help
   audit --driver=NAME --driver-address=SOCKET [flags]
     \twhat the driver has and the cluster does not know, and the other way round: /program audit --help
   leftovers [flags]
@@ -97,7 +101,7 @@ it('given a word that is no command, when run as one, then the commands are list
   const never = (): Promise<number> => Promise.reject(new Error('it ran'));
   const code = await runCommand(
     { host, lifecycle },
-    { explain: never, audit: never, leftovers: never, 'chart-test': never },
+    { explain: never, doctor: never, audit: never, leftovers: never, 'chart-test': never },
   );
   expect(code).toBe(2);
 });

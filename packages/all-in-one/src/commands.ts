@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { exitCodes, type ProcessHost, type ProgramDeps } from '@csi-sidecars/sidecar';
 
 /** What a person runs, and helm. They have a bundle of their own: the controllers do not load it. */
-export const commandNames = ['explain', 'audit', 'leftovers', 'chart-test'] as const;
+export const commandNames = ['explain', 'doctor', 'audit', 'leftovers', 'chart-test'] as const;
 export type CommandName = (typeof commandNames)[number];
 
 type Run = (deps: ProgramDeps) => Promise<number>;
@@ -46,7 +46,7 @@ async function usage(host: ProcessHost, command: string): Promise<number> {
   const message = isAsked ? '' : `unknown command: ${command}\n`;
   const name = calledBy(host);
   stderr.write(
-    `${message}Usage of ${name}:\n  [all] --controllers=... [flags]\n    \tthe controllers of a driver: ${name} --help\n  node [flags]\n    \tcsi-node-driver-registrar and livenessprobe, --csi-address and other flags: ${name} node --help\n  explain KIND/NAME [flags]\n    \twhy a claim, a pod or a snapshot waits, and whose turn it is: ${name} explain --help\n  audit --driver=NAME --driver-address=SOCKET [flags]\n    \twhat the driver has and the cluster does not know, and the other way round: ${name} audit --help\n  leftovers [flags]\n    \twhat a csi-provisioner left in the API, and its removal: ${name} leftovers --help\n  chart-test [flags]\n    \tthe test hook of the chart csi-driver: ${name} chart-test --help\n${message}`,
+    `${message}Usage of ${name}:\n  [all] --controllers=... [flags]\n    \tthe controllers of a driver: ${name} --help\n  node [flags]\n    \tcsi-node-driver-registrar and livenessprobe, --csi-address and other flags: ${name} node --help\n  explain KIND/NAME [flags]\n    \twhy a claim, a pod or a snapshot waits, and whose turn it is: ${name} explain --help\n  doctor [flags]\n    \twhat is wrong with drivers and what runs beside them: ${name} doctor --help\n  audit --driver=NAME --driver-address=SOCKET [flags]\n    \twhat the driver has and the cluster does not know, and the other way round: ${name} audit --help\n  leftovers [flags]\n    \twhat a csi-provisioner left in the API, and its removal: ${name} leftovers --help\n  chart-test [flags]\n    \tthe test hook of the chart csi-driver: ${name} chart-test --help\n${message}`,
   );
   await stderr.flush();
   return isAsked ? exitCodes.success : exitCodes.usage;

@@ -1,15 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-import { auditProgram, auditRules, explainProgram, explainRules } from '@csi-sidecars/explain';
+import {
+  auditProgram,
+  auditRules,
+  doctorProgram,
+  doctorRules,
+  explainProgram,
+  explainRules,
+} from '@csi-sidecars/explain';
 import { leftoversProgram, leftoversRules } from '@csi-sidecars/provisioner';
 import { expect, it } from 'vitest';
 import { allFlags, allGates } from './all/command-line.ts';
-import { allInOneManifest, auditManifest, combinedManifest, explainManifest, leftoversManifest } from './manifest.ts';
+import {
+  allInOneManifest,
+  auditManifest,
+  combinedManifest,
+  doctorManifest,
+  explainManifest,
+  leftoversManifest,
+} from './manifest.ts';
 import { nodeProgram } from './node/flags.ts';
 
 it('given the manifests, then each is a command line of csi-sidecars with its flags, and only commands of a person have rights of their own', () => {
   const common = { name: 'csi-sidecars', package: 'all-in-one', rules: [], lockName: undefined, driverNeeds: [] };
   const { gates } = leftoversProgram;
-  expect([combinedManifest, allInOneManifest, leftoversManifest, explainManifest, auditManifest]).toEqual([
+  expect([
+    combinedManifest,
+    allInOneManifest,
+    leftoversManifest,
+    explainManifest,
+    doctorManifest,
+    auditManifest,
+  ]).toEqual([
     {
       ...common,
       kind: 'combined',
@@ -35,6 +56,13 @@ it('given the manifests, then each is a command line of csi-sidecars with its fl
       commandLine: 'csi-sidecars explain',
       flags: { syntax: 'pflag', flags: explainProgram.flags, gates: {} },
       rules: explainRules,
+    },
+    {
+      ...common,
+      kind: 'command',
+      commandLine: 'csi-sidecars doctor',
+      flags: { syntax: 'pflag', flags: doctorProgram.flags, gates: {} },
+      rules: doctorRules,
     },
     {
       ...common,

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import { auditProgram, auditRules, explainProgram, explainRules } from '@csi-sidecars/explain';
+import {
+  auditProgram,
+  auditRules,
+  doctorProgram,
+  doctorRules,
+  explainProgram,
+  explainRules,
+} from '@csi-sidecars/explain';
 import { leftoversProgram, leftoversRules } from '@csi-sidecars/provisioner';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
 import { allFlags, allGates } from './all/command-line.ts';
@@ -63,6 +70,18 @@ export const auditManifest: ProgramManifest<'csi-sidecars', 'command'> = {
   commandLine: 'csi-sidecars audit',
   flags: { syntax: auditProgram.syntax, flags: { ...auditProgram.flags }, gates: auditProgram.gates },
   rules: auditRules,
+  lockName: undefined,
+  driverNeeds: [],
+};
+
+/** A command of the same binary, run by a person. */
+export const doctorManifest: ProgramManifest<'csi-sidecars', 'command'> = {
+  name: 'csi-sidecars',
+  kind: 'command',
+  package: 'all-in-one',
+  commandLine: 'csi-sidecars doctor',
+  flags: { syntax: doctorProgram.syntax, flags: { ...doctorProgram.flags }, gates: doctorProgram.gates },
+  rules: doctorRules,
   lockName: undefined,
   driverNeeds: [],
 };

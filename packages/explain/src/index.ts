@@ -7,3 +7,6 @@ export { explainProgram } from './command/explain-flags.ts';
 export { explainRules } from './command/rbac.ts';
 export { runExplain } from './command/program.ts';
 export type { ExplainDeps } from './command/program.ts';
+export { doctorProgram } from './doctor/flags.ts';
+export { doctorRules } from './doctor/rbac.ts';
+export { runDoctor } from './doctor/command.ts';

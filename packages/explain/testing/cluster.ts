@@ -20,7 +20,17 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
-import { daemonSets, deployments, statefulSets } from '../src/cluster/kinds.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  crds,
+  daemonSets,
+  deployments,
+  endpointSlices,
+  roleBindings,
+  roles,
+  statefulSets,
+} from '../src/cluster/kinds.ts';
 import { type ExplainDeps, runExplain } from '../src/index.ts';
 import type { Explanation } from '../src/report/explanation.ts';
 
@@ -38,9 +48,18 @@ export interface ClusterOptions extends Omit<FakeHostOptions, 'args'> {
   readonly columns?: number;
 }
 
-/** Workloads and snapshots, which the fake server has not built in. */
+/** Workloads, roles, definitions and snapshots, which the fake server has not built in. */
 const furtherKinds: readonly ResourceType[] = [
-  ...[deployments, statefulSets, daemonSets].map((resource) => ({ ...resource, status: 'withMetadata' as const })),
+  ...[deployments, statefulSets, daemonSets, crds].map((resource) => ({
+    ...resource,
+    status: 'withMetadata' as const,
+  })),
+  ...[clusterRoles, clusterRoleBindings, roles, roleBindings].map((resource) => ({
+    ...resource,
+    status: 'absent' as const,
+    names: 'path' as const,
+  })),
+  { ...endpointSlices, status: 'absent' },
   ...[
     volumeSnapshots,
     volumeSnapshotContents,
@@ -59,11 +78,24 @@ export function clusterOf(objects: readonly object[], options: ClusterOptions = 
   return host;
 }
 
-/** Time passes while the command waits. */
 export async function run(host: FakeHost, args: readonly string[], columns?: number): Promise<number> {
+  return await runCommand(runExplain, { host, args, columns });
+}
+
+export interface Called {
+  readonly host: FakeHost;
+  readonly args: readonly string[];
+  readonly columns?: number | undefined;
+}
+
+/** Time passes while the command waits. */
+export async function runCommand(
+  command: (deps: ExplainDeps) => Promise<number>,
+  { host, args, columns }: Called,
+): Promise<number> {
   const deps: ExplainDeps = { host: { ...host, args }, lifecycle: host.lifecycle, terminal: { columns } };
   let code: number | undefined;
-  const ended = runExplain(deps).then((value) => (code = value));
+  const ended = command(deps).then((value) => (code = value));
   for (let second = 0; second < 120; second += 1) {
     await settle();
     if (code !== undefined) break;

@@ -58,7 +58,9 @@ export { invalidLogging } from './programs/shared-flags.ts';
 export { noticingRefusals } from './rights/noticing.ts';
 export { openRights } from './rights/rights.ts';
 export type { Rights } from './rights/rights.ts';
-export type { NeededRights } from './rights/wanted.ts';
+export { notGranted } from './rights/granted.ts';
+export { wantedRights } from './rights/wanted.ts';
+export type { NeededRights, WantedRight } from './rights/wanted.ts';
 // Processes.
 export { usesAttributesClasses } from './process/attributes-class-gate.ts';
 export type { AttributesClassGate } from './process/attributes-class-gate.ts';

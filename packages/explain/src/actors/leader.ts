@@ -38,10 +38,15 @@ export type Leader =
   | { readonly kind: 'unknown'; readonly because: string; readonly isSearched: boolean };
 
 export async function leaderOf(reader: Reader, question: Question): Promise<Leader> {
+  return (await leaderByLease(reader, question)) ?? (await withoutLease(reader, question));
+}
+
+/** What the Leases of the program say; undefined: there is none. */
+export async function leaderByLease(reader: Reader, question: Question): Promise<Leader | undefined> {
   const { program, driver } = question;
   const found = await leasesOf(reader, question);
   if (found.kind === 'unknown') return { kind: 'unknown', because: 'Leases cannot be read', isSearched: false };
-  if (found.leases.length === 0) return await withoutLease(reader, question);
+  if (found.leases.length === 0) return undefined;
   const states = [];
   for (const lease of found.leases) states.push(await stateOf(reader, lease));
   const best =
@@ -143,9 +148,9 @@ function restartsOf(pod: Pod, program: Program, nowMs: number): string | undefin
   return `container ${container.name} of pod ${nameOf(pod)} has restarted ${status.restartCount} times${code}${limit}${message}`;
 }
 
-type FoundLeases = { readonly kind: 'found'; readonly leases: readonly Lease[] } | { readonly kind: 'unknown' };
+export type FoundLeases = { readonly kind: 'found'; readonly leases: readonly Lease[] } | { readonly kind: 'unknown' };
 
-async function leasesOf(reader: Reader, { program, driver, namespace }: Question): Promise<FoundLeases> {
+export async function leasesOf(reader: Reader, { program, driver, namespace }: Question): Promise<FoundLeases> {
   const name = leaseNameOf(program, driver);
   const notKnown = `whether ${program} is alive`;
   const listed = await reader.list(leases, { fieldSelector: `metadata.name=${name}`, most: 1 }, notKnown);

@@ -5,16 +5,15 @@ import type { Reader, Reading } from '../cluster/reader.ts';
 import { stateOf } from './leases.ts';
 
 const now = Date.parse('2025-01-01T00:00:00Z');
-const lease = (renewedAgo: number | undefined, spec: object = {}, resourceVersion = '1'): Lease =>
-  ({
-    metadata: { name: 'l', namespace: 'n', resourceVersion },
-    spec: {
-      holderIdentity: 'pod',
-      leaseDurationSeconds: 15,
-      ...(renewedAgo !== undefined && { renewTime: new Date(now - renewedAgo * 1_000).toISOString() }),
-      ...spec,
-    },
-  });
+const lease = (renewedAgo: number | undefined, spec: object = {}, resourceVersion = '1'): Lease => ({
+  metadata: { name: 'l', namespace: 'n', resourceVersion },
+  spec: {
+    holderIdentity: 'pod',
+    leaseDurationSeconds: 15,
+    ...(renewedAgo !== undefined && { renewTime: new Date(now - renewedAgo * 1_000).toISOString() }),
+    ...spec,
+  },
+});
 
 /** What the second reading finds, and how long was waited for it. */
 function reader(again: Reading<Lease> | 'late' = { kind: 'absent' }) {

@@ -17,7 +17,9 @@ const registrar = /node-driver-registrar/;
 
 export async function nodePluginOf(reader: Reader, driver: string, node: string): Promise<NodePlugin> {
   const keep = (each: Workload): Workload | undefined =>
-    hasRegistrar(each.spec?.template?.spec) && namesDriver(each.spec?.template?.spec, driver) ? each : undefined;
+    registrarOf(each.spec?.template?.spec) !== undefined && namesDriver(each.spec?.template?.spec, driver)
+      ? each
+      : undefined;
   const sets = await reader.list<Workload>(daemonSets, { keep }, 'where the driver runs on nodes');
   if (sets.kind !== 'found') return { kind: 'unknown' };
   for (const set of sets.value) {
@@ -33,20 +35,16 @@ export async function nodePluginOf(reader: Reader, driver: string, node: string)
   return { kind: 'none', workloads: sets.value.map((set) => `${set.metadata?.namespace}/${nameOf(set)}`) };
 }
 
-function hasRegistrar(spec: Pod['spec']): boolean {
-  return (
-    spec?.containers.some(({ image = '', command = [], name }) =>
-      registrar.test([image, name, ...command].join(' ')),
-    ) === true
+/** The container that registers a driver with kubelet. */
+export function registrarOf(spec: Pod['spec']): NonNullable<Pod['spec']>['containers'][number] | undefined {
+  return spec?.containers.find(({ image = '', command = [], name }) =>
+    registrar.test([image, name, ...command].join(' ')),
   );
 }
 
 function stateOf(pod: Pod): NodePlugin {
   const isReady = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
-  const found = pod.spec?.containers.find(({ image = '', command = [], name }) =>
-    registrar.test([image, name, ...command].join(' ')),
-  );
-  if (isReady) return { kind: 'ready', pod, registrar: found?.name };
+  if (isReady) return { kind: 'ready', pod, registrar: registrarOf(pod.spec)?.name };
   const waiting = pod.status?.containerStatuses?.map(
     ({ name, state }) =>
       state?.waiting && `${name}: ${[state.waiting.reason, state.waiting.message].filter(Boolean).join(', ')}`,

@@ -45,7 +45,10 @@ export function containerOf(pod: Pod, program: Program): Container | undefined {
 /** Whether a text of the container names the driver: its arguments, its variables, the paths that it mounts. */
 export function namesDriver(spec: Pod['spec'], driver: string): boolean {
   const { containers = [], volumes = [] } = spec ?? {};
-  const isNamed = (text: string | undefined): boolean => text?.includes(driver) === true;
+  // `a.example.com` is not named by `b.a.example.com`, nor by `a.example.com.au`.
+  const name = driver.replaceAll(/[^a-zA-Z0-9-]/g, String.raw`\$&`);
+  const whole = new RegExp(String.raw`(?<![\w.-])${name}(?![\w-]|\.(?!sock))`);
+  const isNamed = (text: string | undefined): boolean => text !== undefined && whole.test(text);
   return (
     volumes.some(({ hostPath }) => isNamed(hostPath?.path)) ||
     containers.some(

@@ -10,9 +10,17 @@ export interface Account {
 /** Undefined: the server does not say. */
 export async function mayAccount(
   reader: Reader,
-  { namespace, name }: Account,
-  right: Pick<AccessQuestion, 'verb' | 'group' | 'resource' | 'namespace' | 'name'>,
+  account: Account,
+  right: Pick<AccessQuestion, 'verb' | 'group' | 'resource' | 'subresource' | 'namespace' | 'name'>,
 ): Promise<boolean | undefined> {
-  const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
-  return await reader.review({ user: `system:serviceaccount:${namespace}:${name}`, groups, ...right });
+  return await reader.review({ user: userOf(account), groups: groupsOf(account), ...right });
+}
+
+/** The name that the API server gives to the account. */
+export function userOf({ namespace, name }: Account): string {
+  return `system:serviceaccount:${namespace}:${name}`;
+}
+
+export function groupsOf({ namespace }: Account): readonly string[] {
+  return ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
 }

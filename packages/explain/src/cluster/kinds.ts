@@ -1,15 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Kinds that only the commands read. Of workloads no more is typed than what is read. */
-import type { KubeObject, Pod, Resource } from '@csi-sidecars/runtime';
+/** Kinds that only the commands read. Of them no more is typed than what is read. */
+import type { KubeObject, ObjectMeta, Pod, Resource } from '@csi-sidecars/runtime';
 
 export interface Workload extends KubeObject {
   readonly spec?: {
     readonly replicas?: number;
-    readonly template?: { readonly spec?: Pod['spec'] };
+    /** Of a Deployment. */
+    readonly strategy?: UpdateStrategy;
+    /** Of a DaemonSet. */
+    readonly updateStrategy?: UpdateStrategy;
+    readonly template?: { readonly metadata?: ObjectMeta; readonly spec?: Pod['spec'] };
   };
+  readonly status?: {
+    readonly observedGeneration?: number;
+    readonly readyReplicas?: number;
+    readonly updatedReplicas?: number;
+    readonly desiredNumberScheduled?: number;
+    readonly numberReady?: number;
+    readonly updatedNumberScheduled?: number;
+  };
+}
+
+interface UpdateStrategy {
+  readonly type?: string;
+  readonly rollingUpdate?: { readonly maxSurge?: number | string };
 }
 
 const apps = { group: 'apps', version: 'v1', namespaced: true } as const;
 export const deployments: Resource<Workload> = { ...apps, plural: 'deployments', kind: 'Deployment' };
 export const statefulSets: Resource<Workload> = { ...apps, plural: 'statefulsets', kind: 'StatefulSet' };
 export const daemonSets: Resource<Workload> = { ...apps, plural: 'daemonsets', kind: 'DaemonSet' };
+
+export interface Role extends KubeObject {
+  /** As the server sends them: what is no list grants nothing. */
+  readonly rules?: readonly unknown[] | null;
+  readonly aggregationRule?: object;
+}
+
+export interface RoleBinding extends KubeObject {
+  readonly roleRef?: { readonly kind?: string; readonly name?: string };
+  readonly subjects?: readonly { readonly kind?: string; readonly name?: string; readonly namespace?: string }[] | null;
+}
+
+const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' } as const;
+export const clusterRoles: Resource<Role> = { ...rbac, plural: 'clusterroles', kind: 'ClusterRole', namespaced: false };
+export const roles: Resource<Role> = { ...rbac, plural: 'roles', kind: 'Role', namespaced: true };
+export const clusterRoleBindings: Resource<RoleBinding> = {
+  ...rbac,
+  plural: 'clusterrolebindings',
+  kind: 'ClusterRoleBinding',
+  namespaced: false,
+};
+export const roleBindings: Resource<RoleBinding> = {
+  ...rbac,
+  plural: 'rolebindings',
+  kind: 'RoleBinding',
+  namespaced: true,
+};
+
+export interface Crd extends KubeObject {
+  readonly spec?: {
+    readonly versions?: readonly { readonly name: string; readonly served?: boolean; readonly storage?: boolean }[];
+    readonly conversion?: {
+      readonly strategy?: string;
+      readonly webhook?: {
+        readonly clientConfig?: {
+          /** PEM in base64. */
+          readonly caBundle?: string;
+          readonly service?: { readonly namespace?: string; readonly name?: string };
+        };
+      };
+    };
+  };
+  readonly status?: { readonly storedVersions?: readonly string[] };
+}
+
+export const crds: Resource<Crd> = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+  namespaced: false,
+};
+
+export interface EndpointSlice extends KubeObject {
+  readonly endpoints?: readonly { readonly conditions?: { readonly ready?: boolean } }[] | null;
+}
+
+export const endpointSlices: Resource<EndpointSlice> = {
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  plural: 'endpointslices',
+  kind: 'EndpointSlice',
+  namespaced: true,
+};

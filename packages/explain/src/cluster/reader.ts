@@ -71,6 +71,8 @@ export interface Reader {
   ): Promise<Reading<readonly T[]>>;
   /** Whether an account may do something, as the server decides it. Undefined: it does not say. */
   review(access: AccessQuestion): Promise<boolean | undefined>;
+  /** `v1.37.2`. Undefined: the server does not say. */
+  version(): Promise<string | undefined>;
   readonly missing: () => readonly Missing[];
   /** A path beyond objects: discovery. */
   raw(path: string, notKnown: string): Promise<Reading<unknown>>;
@@ -89,6 +91,7 @@ export interface AccessQuestion {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
+  readonly subresource?: string | undefined;
   /** Undefined: in all namespaces. */
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
@@ -282,6 +285,15 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
         value: await client.raw(path, options),
       })),
     known: () => [...found.values()].map(({ resource, objects }) => ({ resource, objects: [...objects.values()] })),
+    async version() {
+      const facts = { verb: 'get', group: '', resource: 'version', namespace: undefined } as const;
+      const read = await once('version', { ...facts, notKnown: 'the version of the server' }, async () => ({
+        kind: 'found',
+        value: (await client.raw('/version', options)) as { readonly gitVersion?: unknown } | null,
+      }));
+      const version = read.kind === 'found' ? read.value?.gitVersion : undefined;
+      return typeof version === 'string' ? version : undefined;
+    },
     missing: () => [...missing.values()],
     objects: () => [
       ...[...watchable.objects.values()].slice(0, mostWatched),

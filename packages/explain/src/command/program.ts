@@ -32,7 +32,7 @@ export function runExplain(deps: ExplainDeps): Promise<number> {
       const code = error instanceof CommandError ? error.code : exits.failed;
       const message = forScreen(toError(error).message, 2_000);
       if (code !== exits.usage && (values.output === 'json' || values.output === 'yaml'))
-        host.stdout(await formatted(failureDocument(message, code), values.output));
+        host.stdout(await formatted(failureDocument(message, code, 'Explanation'), values.output));
       stderr.write(`error: ${message}\n`);
       await stderr.flush();
       return code;
@@ -94,10 +94,18 @@ async function outputOf(explanation: Explanation, output: Output, { terminal, ho
       return rowOf(explanation);
     case 'text': {
       const { columns } = terminal;
-      const isColoured = columns !== undefined && (host.env['NO_COLOR'] ?? '') === '' && host.env['TERM'] !== 'dumb';
-      return screenOf(explanation, { columns: columns ?? 80, nowMs: Date.parse(explanation.at), isColoured });
+      return screenOf(explanation, {
+        columns: columns ?? 80,
+        nowMs: Date.parse(explanation.at),
+        isColoured: isColoured(columns, host.env),
+      });
     }
   }
+}
+
+/** On a terminal, unless its user wants no colours. */
+export function isColoured(columns: number | undefined, env: ExplainDeps['host']['env']): boolean {
+  return columns !== undefined && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
 }
 
 export async function formatted(document: object, output: 'json' | 'yaml'): Promise<string> {

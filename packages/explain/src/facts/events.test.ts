@@ -6,15 +6,14 @@ import { codeIn, failureOf, lastMs, retryOf } from './events.ts';
 
 const at = (seconds: number): string => new Date(seconds * 1_000).toISOString();
 const object = { kind: 'PersistentVolumeClaim', name: 'data' };
-const event = (fields: object): Event =>
-  ({
-    type: 'Warning',
-    reason: 'Failed',
-    message: 'm',
-    metadata: {},
-    involvedObject: {},
-    ...fields,
-  });
+const event = (fields: object): Event => ({
+  type: 'Warning',
+  reason: 'Failed',
+  message: 'm',
+  metadata: {},
+  involvedObject: {},
+  ...fields,
+});
 
 describe('the newest failure', () => {
   it('given several, when looked for, then text and time are of the newest, the count is of all, and the beginning is that of its code', () => {

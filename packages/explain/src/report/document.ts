@@ -213,10 +213,10 @@ function timeText(ms: number): string {
 }
 
 /** `-o json` of a command that has failed. */
-export function failureDocument(message: string, exitCode: number): object {
+export function failureDocument(message: string, exitCode: number, kind: 'Explanation' | 'Diagnosis'): object {
   return {
     apiVersion: 'csi-sidecars/v1',
-    kind: 'Explanation',
+    kind,
     verdict: 'failed',
     exitCode,
     error: { text: clean(message) },

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/** All checks, in the order of the page `docs/reference/doctor.md`. Ids are never used again. */
+import type { Check } from '../check.ts';
+import { capacityChecks } from './capacity.ts';
+import { classChecks } from './classes.ts';
+import { crdChecks } from './crds.ts';
+import { containerChecks } from './driver-containers.ts';
+import { driverChecks } from './driver-objects.ts';
+import { leaseChecks } from './leases.ts';
+import { loadAndClockChecks } from './load-and-clock.ts';
+import { nodeChecks } from './nodes.ts';
+import { programChecks } from './programs.ts';
+import { rightsChecks } from './rights.ts';
+import { snapshotChecks } from './snapshots.ts';
+import { stuckChecks } from './stuck.ts';
+import { topologyChecks } from './topology.ts';
+import type { Part } from '../ids.ts';
+
+export const partTitles: Readonly<Record<Part, string>> = {
+  rights: 'Rights',
+  driver: 'Driver objects and containers',
+  lease: 'Leases',
+  pod: 'Programs',
+  crd: 'Definitions of the snapshot kinds',
+  topo: 'Topology',
+  class: 'Classes and secrets',
+  snap: 'Snapshots',
+  cap: 'Capacity',
+  node: 'Nodes',
+  stuck: 'Stuck objects',
+  load: 'Load',
+  clock: 'Clocks',
+};
+
+export const allChecks: readonly Check[] = [
+  ...rightsChecks,
+  ...driverChecks,
+  ...containerChecks,
+  ...leaseChecks,
+  ...programChecks,
+  ...crdChecks,
+  ...topologyChecks,
+  ...classChecks,
+  ...snapshotChecks,
+  ...capacityChecks,
+  ...nodeChecks,
+  ...stuckChecks,
+  ...loadAndClockChecks,
+];

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from 'vitest';
+import { crds } from '../../cluster/kinds.ts';
+import { add } from '../../../testing/cluster.ts';
+import {
+  type Case,
+  controller,
+  crd,
+  doctor,
+  driverContainer,
+  installation,
+  programs,
+  sidecar,
+  snapshotControllerSet,
+  titleOf,
+} from '../../../testing/installation.ts';
+
+/** Until 2036, and until 2021. */
+const authorities = {
+  valid: `-----BEGIN CERTIFICATE-----
+MIIBbjCCAROgAwIBAgIUGWVHL2yIcrTuLKqNWETf8ZFz4GwwCgYIKoZIzj0EAwIw
+DDEKMAgGA1UEAwwBdDAeFw0yNjExMjkxMzQ5MjBaFw0zNjExMjYxMzQ5MjBaMAwx
+CjAIBgNVBAMMAXQwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAARcf7LkIUrrzSUF
+G1KcCdMEoMXJHmija+LdjPLetJJjufl2OYUMXQJS8clPPEIAVQNoQs9yv/3Nxm5Q
+jHqFask2o1MwUTAdBgNVHQ4EFgQUB2MuDs+koEgBZksqJssqqU9WS7EwHwYDVR0j
+BBgwFoAUB2MuDs+koEgBZksqJssqqU9WS7EwDwYDVR0TAQH/BAUwAwEB/zAKBggq
+hkjOPQQDAgNJADBGAiEArGxVDMjuWqJeuOEPoBXFZfks3SlmhFGcX/mDur/ztCwC
+IQCzb70e69KstckQMu5qMPQTXuIJyoesQ7/9nRmCIIsKFA==
+-----END CERTIFICATE-----`,
+  expired: `-----BEGIN CERTIFICATE-----
+MIH+MIGmAgEBMAoGCCqGSM49BAMCMAwxCjAIBgNVBAMMAXQwHhcNMjAwMTAxMDAw
+MDAwWhcNMjEwMTAxMDAwMDAwWjAMMQowCAYDVQQDDAF0MFkwEwYHKoZIzj0CAQYI
+KoZIzj0DAQcDQgAEXH+y5CFK680lBRtSnAnTBKDFyR5oo2vi3Yzy3rSSY7n5djmF
+DF0CUvHJTzxCAFUDaELPcr/9zcZuUIx6hWrJNjAKBggqhkjOPQQDAgNHADBEAiBj
+YsfiGqYbhnGsxiEMamtPHNihwStqaovywRyxc/VQwwIgCQTrrr9iq4m4QwikSuLP
+LTPKUfgHG7YrLV9vh6IqXrI=
+-----END CERTIFICATE-----`,
+} as const;
+
+const group = 'groupsnapshot.storage.k8s.io';
+const converted = (pem: string) => ({
+  spec: {
+    conversion: {
+      strategy: 'Webhook',
+      webhook: {
+        clientConfig: {
+          caBundle: Buffer.from(pem).toString('base64'),
+          service: { namespace: 'storage', name: 'webhook' },
+        },
+      },
+    },
+  },
+});
+const endpoints = (isReady: boolean) => ({
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: { name: 'webhook-1', namespace: 'storage', labels: { 'kubernetes.io/service-name': 'webhook' } },
+  endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready: isReady } }],
+});
+const withSnapshotter = (version: string) => {
+  const image = `registry.k8s.io/sig-storage/csi-snapshotter:${version}`;
+  const containers = programs.map((each) =>
+    each === 'csi-snapshotter' ? sidecar(each, [], { image }) : sidecar(each),
+  );
+  return controller({ containers: [driverContainer, ...containers] });
+};
+
+const cases: readonly Case[] = [
+  {
+    given: 'a definition that is missing',
+    change: (host) => host.server.objects.remove(crds, { name: 'volumesnapshotclasses.snapshot.storage.k8s.io' }),
+    found: ['error crd-1'],
+  },
+  {
+    given: '[explain#99] snapshots that are stored as v1beta1, which is not served',
+    change: (host) => add(host, crd('volumesnapshots', { status: { storedVersions: ['v1beta1', 'v1'] } })),
+    found: ['error crd-2'],
+  },
+  {
+    given: 'snapshots whose v1 is served, and not stored',
+    change: (host) => {
+      const versions = [
+        { name: 'v1', served: true, storage: false },
+        { name: 'v1beta1', served: true, storage: true },
+      ];
+      add(host, crd('volumesnapshots', { spec: { versions }, status: { storedVersions: ['v1beta1'] } }));
+    },
+    found: ['error crd-2'],
+  },
+  {
+    given: 'versions of which an old one is served and not stored any more',
+    change: (host) => {
+      const versions = [
+        { name: 'v1', served: true, storage: true },
+        { name: 'v1beta1', served: true, storage: false },
+      ];
+      add(host, crd('volumesnapshots', { spec: { versions } }));
+    },
+    found: [],
+  },
+  {
+    given: '[explain#107] two snapshot-controllers in two namespaces',
+    change: (host) => add(host, snapshotControllerSet({ namespace: 'kube-system' })),
+    args: ['--only=crd'],
+    found: ['error crd-4'],
+  },
+  {
+    given: 'two snapshot-controllers that elect one of them',
+    change: (host) => {
+      const image = 'registry.k8s.io/sig-storage/snapshot-controller:v8.4.0';
+      const args = ['--leader-election', '--leader-election-namespace=storage'];
+      add(
+        host,
+        snapshotControllerSet({ namespace: 'kube-system', containers: [{ name: 'snapshot-controller', image, args }] }),
+      );
+    },
+    args: ['--only=crd'],
+    found: [],
+  },
+  {
+    given: '[explain#99] a conversion webhook whose authority has expired',
+    change: (host) => add(host, crd('volumegroupsnapshots', converted(authorities.expired), group), endpoints(true)),
+    found: ['error crd-5'],
+  },
+  {
+    given: 'a conversion webhook without endpoints that are ready',
+    change: (host) => add(host, crd('volumegroupsnapshots', converted(authorities.valid), group), endpoints(false)),
+    found: ['error crd-5'],
+  },
+  {
+    given: 'a conversion webhook without an authority that can be read',
+    change: (host) => add(host, crd('volumegroupsnapshots', converted('x'), group), endpoints(true)),
+    found: ['error crd-5'],
+  },
+  {
+    given: 'a conversion webhook that is answered',
+    change: (host) => add(host, crd('volumegroupsnapshots', converted(authorities.valid), group), endpoints(true)),
+    found: [],
+  },
+  {
+    given: 'a csi-snapshotter two major versions behind',
+    change: (host) => add(host, withSnapshotter('v6.3.0')),
+    found: ['warn crd-6'],
+  },
+  {
+    given: 'a csi-snapshotter one major version behind',
+    change: (host) => add(host, withSnapshotter('v7.0.1')),
+    found: [],
+  },
+];
+
+it.each(cases.map((each) => [titleOf(each), each] as const))('%s', async (_, { change, found, args }) => {
+  const host = installation();
+  change(host);
+  expect((await doctor(host, args)).found.toSorted()).toEqual(found.toSorted());
+});

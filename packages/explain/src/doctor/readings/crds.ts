@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The definitions of the snapshot kinds, and whether the service that converts them has somebody who answers. */
+import { X509Certificate } from 'node:crypto';
+import { crds, endpointSlices, type Crd } from '../../cluster/kinds.ts';
+import { type Gathering, isRead, listed, missingGet, rightOf, type Source, value } from './source.ts';
+import type { CrdFacts, WebhookFacts } from './facts.ts';
+
+const snapshotNames = ['volumesnapshots', 'volumesnapshotcontents', 'volumesnapshotclasses'].map(
+  (plural) => `${plural}.snapshot.storage.k8s.io`,
+);
+const groupNames = ['volumegroupsnapshots', 'volumegroupsnapshotcontents', 'volumegroupsnapshotclasses'].map(
+  (plural) => `${plural}.groupsnapshot.storage.k8s.io`,
+);
+
+export const crdSource: Source<readonly CrdFacts[]> = {
+  rights: [rightOf('get', crds), rightOf('list', endpointSlices)],
+  async read(gathering) {
+    const found: CrdFacts[] = [];
+    for (const name of [...snapshotNames, ...groupNames]) {
+      const notKnown = 'which versions of the snapshot kinds are served';
+      const read = await gathering.reader.get(crds, { name }, notKnown);
+      const missing = missingGet(read, crds, { notKnown });
+      if (missing !== undefined) return { kind: 'notRead', missing: [missing] };
+      const crd = read.kind === 'found' ? read.value : undefined;
+      found.push({
+        name,
+        isGroup: groupNames.includes(name),
+        versions: crd?.spec?.versions?.map((each) => ({
+          name: each.name,
+          isServed: each.served === true,
+          isStorage: each.storage === true,
+        })),
+        storedVersions: crd?.status?.storedVersions ?? [],
+        webhook: crd === undefined ? undefined : await webhookOf(gathering, crd),
+      });
+    }
+    return value(found);
+  },
+};
+
+async function webhookOf(gathering: Gathering, { spec }: Crd): Promise<WebhookFacts | undefined> {
+  if (spec?.conversion?.strategy !== 'Webhook') return undefined;
+  const { caBundle = '', service } = spec.conversion.webhook?.clientConfig ?? {};
+  const { namespace = '', name = '' } = service ?? {};
+  const query = {
+    namespace,
+    labelSelector: `kubernetes.io/service-name=${name}`,
+    notKnown: 'whether the conversion webhook is answered',
+  };
+  const slices = await listed(gathering, endpointSlices, query);
+  return {
+    namespace,
+    service: name,
+    readyEndpoints: isRead(slices)
+      ? slices.value.flatMap(({ endpoints }) => endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false)
+          .length
+      : undefined,
+    missing: isRead(slices) ? [] : slices.missing,
+    authority: authorityOf(caBundle),
+  };
+}
+
+function authorityOf(caBundle: string): WebhookFacts['authority'] {
+  if (caBundle === '') return { kind: 'none' };
+  const pem = Buffer.from(caBundle, 'base64').toString();
+  const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  try {
+    const ends = certificates.map((text) => new X509Certificate(text).validToDate.getTime());
+    // A bundle may hold an old authority beside a new one.
+    return ends.length === 0 ? { kind: 'unreadable' } : { kind: 'valid', untilMs: Math.max(...ends) };
+  } catch {
+    return { kind: 'unreadable' };
+  }
+}
