@@ -60,8 +60,18 @@ export function clusterOf(objects: readonly object[], options: ClusterOptions = 
 }
 
 /** Time passes while the command waits. */
-export async function run(host: FakeHost, args: readonly string[], columns?: number): Promise<number> {
-  const deps: ExplainDeps = { host: { ...host, args }, lifecycle: host.lifecycle, terminal: { columns } };
+export async function run(
+  host: FakeHost,
+  args: readonly string[],
+  columns?: number,
+  ask?: NonNullable<ExplainDeps['ask']>,
+): Promise<number> {
+  const deps: ExplainDeps = {
+    host: { ...host, args },
+    lifecycle: host.lifecycle,
+    terminal: { columns },
+    ...(ask === undefined ? {} : { ask }),
+  };
   let code: number | undefined;
   const ended = runExplain(deps).then((value) => (code = value));
   for (let second = 0; second < 120; second += 1) {
@@ -72,9 +82,13 @@ export async function run(host: FakeHost, args: readonly string[], columns?: num
   return await ended;
 }
 
-export async function explain(host: FakeHost, args: readonly string[]): Promise<Explained> {
+export async function explain(
+  host: FakeHost,
+  args: readonly string[],
+  ask?: NonNullable<ExplainDeps['ask']>,
+): Promise<Explained> {
   const before = host.printed().length;
-  const code = await run(host, [...args, '-o', 'json']);
+  const code = await run(host, [...args, '-o', 'json'], undefined, ask);
   return { code, host, document: JSON.parse(host.printed().slice(before)) as Explanation };
 }
 
