@@ -162,7 +162,8 @@ it('given a run that has failed, then its decision is reported with code and tex
   expect(waitMs).toBeGreaterThanOrEqual(1_000);
   expect(waitMs).toBeLessThanOrEqual(1_100);
   expect(askUid('uid-of-a')?.last?.row).toBe('L5');
-  await clock.advance(waitMs);
+  // Times of answers are whole milliseconds.
+  await clock.advance(waitMs + 1);
   expect(ask('a')?.run?.method).toBe('Label');
   await endCall();
   expect(ask('a')).toMatchObject({ last: { row: 'L3', code: null, text: null }, backoff: null });

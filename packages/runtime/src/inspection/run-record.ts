@@ -2,7 +2,7 @@
 /** One run of a loop while it runs: its row, and the call to another process that it waits for. Its end is a decision. */
 import type { Clock } from '../clock/clock.ts';
 import type { Conclusion, Outcome } from '../controller/reconcile.ts';
-import type { Attributes, CallParent, Span } from '../tracing/tracer.ts';
+import type { Attributes, AttributeValue, CallParent, Span } from '../tracing/tracer.ts';
 import type { LastDecision } from './last-decisions.ts';
 import { codeOf, shownText } from './shown-text.ts';
 
@@ -27,6 +27,7 @@ export class RunRecord implements CallParent {
   row = '';
   action = '';
   call: OpenCall | undefined;
+  #callCode: string | undefined;
   readonly #clock: RunDeps['clock'];
   readonly #trace: CallParent | undefined;
   readonly #onEnd: (decision: LastDecision | undefined) => void;
@@ -54,13 +55,21 @@ export class RunRecord implements CallParent {
     this.call = call;
     return {
       traceparent: span === undefined ? this.traceparent : span.traceparent,
-      set: (added) => span?.set(added),
+      set: (added) => {
+        this.#called(added['rpc.response.status_code']);
+        span?.set(added);
+      },
       child: (...args) => span?.child(...args),
       end: (result) => {
         if (this.call === call) this.call = undefined;
         span?.end(result);
       },
     };
+  }
+
+  /** The code of the last call, for failures that do not carry their cause. */
+  #called(code: AttributeValue | undefined): void {
+    if (code !== undefined) this.#callCode = typeof code === 'string' && code !== 'OK' ? code : undefined;
   }
 
   decided(row: string, action: string): void {
@@ -77,7 +86,7 @@ export class RunRecord implements CallParent {
       action: this.action,
       atMs: this.#clock.nowMs(),
       tookMs: this.#clock.monotonicMs() - this.startedMs,
-      code: codeOf(failure),
+      code: failure === undefined ? undefined : (codeOf(failure) ?? this.#callCode),
       text: shownText(failure),
       uid: this.uid,
     });
