@@ -57,7 +57,9 @@ async function answerFrom(
   url: URL,
   query: string,
 ): Promise<readonly ToldController[] | undefined> {
-  const refuse = (why: string): undefined => void note(forScreen(`--via=${url.origin}: ${why}`));
+  const refuse = (why: string): undefined => {
+    note(forScreen(`--via=${url.origin}: ${why}`));
+  };
   try {
     const asked = new URL(`?${query}`, url);
     const { status, contentType, body } = await withDeadline(clock, { parent, ms: timeoutMs }, (signal) =>

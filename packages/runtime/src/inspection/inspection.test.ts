@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What an inspection knows of the keys of a loop that labels volumes, over an API server in memory. */
 import { expect, it, onTestFinished } from 'vitest';
-import { createFakeApiServer, FakeClock, seededRandom, settle } from '../../testing/index.ts';
+import { createFakeApiServer, FakeClock, recordingTracer, seededRandom, settle } from '../../testing/index.ts';
 import { createApiClient } from '../api/create-client.ts';
 import type { PersistentVolume } from '../api/objects.ts';
 import { persistentVolumes } from '../api/resource.ts';
@@ -15,7 +15,7 @@ import { conclude, type Flow, orEnd, perform } from '../loop/flow.ts';
 import type { LoopSpec, LoopTypes, Run } from '../loop/loop.ts';
 import { noMetrics } from '../metrics/metrics.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
-import type { CallParent } from '../tracing/tracer.ts';
+import type { CallParent, Tracer } from '../tracing/tracer.ts';
 import { createWorkQueueMetrics } from '../workqueue/queue-metrics.ts';
 import { createInspection } from './inspection.ts';
 import { LastDecisions } from './last-decisions.ts';
@@ -41,11 +41,12 @@ class CallError extends Error {
 interface Started {
   readonly names?: readonly string[];
   readonly inspected?: boolean;
+  readonly tracer?: Tracer;
   readonly spec?: Partial<LoopSpec<Labels>>;
 }
 
 /** One worker; each run waits in a call until the test ends it. */
-async function start({ names = ['a', 'b', 'c'], inspected = true, spec = {} }: Started = {}) {
+async function start({ names = ['a', 'b', 'c'], inspected = true, spec = {}, tracer }: Started = {}) {
   const clock = new FakeClock();
   const random = seededRandom(1);
   const server = createFakeApiServer({ clock, random });
@@ -78,6 +79,7 @@ async function start({ names = ['a', 'b', 'c'], inspected = true, spec = {} }: S
       informers,
       queueMetrics: createWorkQueueMetrics(noMetrics),
       ...(inspected ? { inspection } : {}),
+      tracer,
     },
     [
       defineLoop<Labels>({
@@ -213,6 +215,23 @@ it('given no question about an object, then queues are reported by depth, runs a
   await clock.advance(3_000);
   expect(inspection.summaries()).toEqual([{ name: 'labels', depth: 2, running: 1, oldestSeconds: 3, workers: 1 }]);
   expect(inspection.state().caches).toEqual([{ kind: 'persistentvolumes', synced: true }]);
+});
+
+it('given runs that are traced too, then calls are spans below the run as without an inspection, and get its context', async () => {
+  const spansWith = async (inspected: boolean) => {
+    const tracer = recordingTracer();
+    const { endCall, spans, ask } = await start({ names: ['a'], tracer, inspected });
+    expect(ask('a')?.run?.method).toBe(inspected ? 'Label' : undefined);
+    await endCall();
+    return {
+      runs: tracer.runs,
+      contexts: spans.map((span) => span?.traceparent),
+      rows: spans.map((span) => span?.row),
+    };
+  };
+  const inspected = await spansWith(true);
+  expect(inspected).toEqual(await spansWith(false));
+  expect(inspected.contexts).toEqual(['context-1']);
 });
 
 it('[explain#82] given no inspection, then a run has nothing to report to, and nothing is kept', async () => {
