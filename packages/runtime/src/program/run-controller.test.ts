@@ -446,7 +446,7 @@ describe('a program around loops', () => {
     const program = aProgram({ debugExplain: 'loopback' });
     await program.ended;
     expect(program.exits).toEqual([1]);
-    expect(JSON.stringify(program.logger.lines)).toContain('debugExplain needs listen');
+    expect(program.logger.lines).toMatchObject([{ error: { message: 'debugExplain needs listen' } }]);
   });
 
   it('given no lease, then the process is healthy', async () => {
