@@ -196,6 +196,18 @@ it('given another object under the name of one that is gone, then the decision a
   expect(ask('a')).toMatchObject({ known: false, last: null });
 });
 
+it('given a run that ends when another object has the name, then its decision is not reported of that one', async () => {
+  const { ask, endCall, server, settled } = await start({ names: ['a'] });
+  server.objects.delete(persistentVolumes, { name: 'a' });
+  await settled();
+  server.seed(volume('a', 'uid-of-another'));
+  await settled();
+  await endCall();
+  expect(ask('a')).toMatchObject({ uid: 'uid-of-another', run: { row: 'L4' }, last: null });
+  await endCall();
+  expect(ask('a')?.last?.row).toBe('L3');
+});
+
 it('given words that the loop has for a key, then they are reported', async () => {
   const { ask } = await start({ spec: { remembered: (key) => (key === 'a' ? ['pinned'] : []) } });
   expect([ask('a')?.memory, ask('b')?.memory]).toEqual([['pinned'], []]);

@@ -10,6 +10,7 @@ it.each([
   'cannot open https://admin:hunter2@array.example.com/api',
   'Authorization: Bearer hunter2',
   'api-token: hunter2, retry',
+  '{"token":"a\\"hunter2"}',
   'provisioner_secret=hunter2;',
 ])('[explain#85] given the text %s, then what is shown has no byte of the credential', (text) => {
   expect(shownText(new Error(text))).not.toContain('hunter2');
@@ -18,7 +19,7 @@ it.each([
 
 it('given a usual text of a driver, then it is shown as it is', () => {
   const text = 'rpc error: code = InvalidArgument desc = pool p1 does not exist: secret ns/name was not found';
-  expect(shownText(new Error(text))).toBe(text.replace('secret ns/name', 'secret ns/name'));
+  expect(shownText(new Error(text))).toBe(text);
 });
 
 it('given any text, then one line of at most 1,024 bytes without control characters is shown', () => {
@@ -40,4 +41,9 @@ it('given causes in a circle or codes that are none, then there is no code', () 
     undefined,
     undefined,
   ]);
+});
+
+it('given what is no error and no text, or an error whose message is none, then there is no text', () => {
+  const broken = Object.assign(new Error('x'), { message: {} });
+  expect([undefined, null, 4, Object.create(null), broken].map(shownText)).toEqual(Array(5).fill(''));
 });

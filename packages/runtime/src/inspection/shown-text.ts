@@ -5,26 +5,29 @@ import { credentials } from '../log/presentable.ts';
 const mostBytes = 1_024;
 const stripped = '***stripped***';
 
-/** `password=x`, `"token": "x"`, `Authorization: Bearer x`: the names that the log hides, and their plurals and compounds. */
+/**
+ * `password=x`, `"token": "x"`, `Authorization: Bearer x`: the names that the log hides, and names that have them in it. What stands before is
+ * not matched, and what stands between has a limit: it would be looked at again from each of its characters.
+ */
 const named = new RegExp(
-  `([\\w.-]*(?:${[...credentials, 'secret', 'passwd'].join('|')})[\\w.-]*["']?\\s*[=:]\\s*)(?:"[^"]*"?|'[^']*'?|(?:(?:bearer|basic)\\s+)?[^\\s,;&)}\\]]+)`,
+  `((?:${[...credentials, 'secret', 'passwd'].join('|')})[\\w.-]{0,32}["']?\\s{0,8}[=:]\\s{0,8})(?:"(?:[^"\\\\]|\\\\.)*"?|'[^']*'?|(?:(?:bearer|basic)\\s{1,8})?[^\\s,;&)}\\]]+)`,
   'giu',
 );
 /** `https://user:password@host`. */
 const inUrl = /(\/\/)[^\s/@]+@/gu;
 
-/** Of an error, or a text; empty for undefined. At most 1,024 bytes. */
+/** Of an error, or a text; empty for anything else. At most 1,024 bytes. Never throws. */
 export function shownText(failure: unknown): string {
-  if (failure === undefined) return '';
-  const text = failure instanceof Error ? failure.message : String(failure);
+  const said: unknown = failure instanceof Error ? failure.message : failure;
+  const text = typeof said === 'string' ? said : '';
   // What is cut first is cut again after it, because a name that is hidden may become longer.
   const clean = text
     .slice(0, 4 * mostBytes)
     .replaceAll(named, `$1${stripped}`)
     .replaceAll(inUrl, `$1${stripped}@`)
     .replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
+  // Also a short text is copied: the engine keeps a slice as a reference to the whole, which may be large.
   const bytes = Buffer.from(clean);
-  if (bytes.length <= mostBytes) return clean;
   return new TextDecoder().decode(bytes.subarray(0, mostBytes), { stream: true });
 }
 
