@@ -59,13 +59,18 @@ export function clusterOf(objects: readonly object[], options: ClusterOptions = 
   return host;
 }
 
+export interface Asking {
+  readonly columns?: number | undefined;
+  /** What answers at the addresses of `--via`. */
+  readonly ask?: ExplainDeps['ask'] | undefined;
+}
+
+export async function run(host: FakeHost, args: readonly string[], columns?: number): Promise<number> {
+  return await runWith(host, args, { columns });
+}
+
 /** Time passes while the command waits. */
-export async function run(
-  host: FakeHost,
-  args: readonly string[],
-  columns?: number,
-  ask?: NonNullable<ExplainDeps['ask']>,
-): Promise<number> {
+export async function runWith(host: FakeHost, args: readonly string[], { columns, ask }: Asking): Promise<number> {
   const deps: ExplainDeps = {
     host: { ...host, args },
     lifecycle: host.lifecycle,
@@ -82,13 +87,9 @@ export async function run(
   return await ended;
 }
 
-export async function explain(
-  host: FakeHost,
-  args: readonly string[],
-  ask?: NonNullable<ExplainDeps['ask']>,
-): Promise<Explained> {
+export async function explain(host: FakeHost, args: readonly string[], ask?: Asking['ask']): Promise<Explained> {
   const before = host.printed().length;
-  const code = await run(host, [...args, '-o', 'json'], undefined, ask);
+  const code = await runWith(host, [...args, '-o', 'json'], { ask });
   return { code, host, document: JSON.parse(host.printed().slice(before)) as Explanation };
 }
 

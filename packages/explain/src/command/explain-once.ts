@@ -88,7 +88,7 @@ async function withLeader(
   const program = verdict.exit === 0 || verdict.exit === 6 ? undefined : programOf({ verdict, kind });
   if (program === undefined) return judged;
   const told = await askLeader(via, program, verdict.workedOn ?? objectName(kind, object));
-  return told === undefined ? judged : withTold(judged, program, told, nowMs);
+  return told === undefined ? judged : withTold(judged, { ...told, program, nowMs });
 }
 
 function optionsOf(values: ExplainValues): Options {

@@ -9,7 +9,12 @@ import type { Program, Retry, Verdict } from '../verdict.ts';
 import type { ToldDecision, ToldLoop, ToldRun } from './answer.ts';
 import type { Told } from './ask.ts';
 
-export function withTold(judged: Judged, program: Program, { controller, loop }: Told, nowMs: number): Judged {
+export interface ToldAt extends Told {
+  readonly program: Program;
+  readonly nowMs: number;
+}
+
+export function withTold(judged: Judged, { program, nowMs, controller, loop }: ToldAt): Judged {
   const { verdict } = judged;
   const { version, pod } = controller;
   const told = { program, version, pod };
@@ -32,16 +37,18 @@ export function withTold(judged: Judged, program: Program, { controller, loop }:
   return {
     ...judged,
     told,
-    verdict: { ...verdict, ...waitingOf(verdict, program, loop, nowMs), retry: retryOf(verdict.retry, loop) },
+    verdict: {
+      ...verdict,
+      ...(sentence !== undefined && isWaiting(verdict, loop) && { sentence: `${program} ${sentence}` }),
+      retry: retryOf(verdict.retry, loop),
+    },
     ...(decision === undefined ? {} : { decision }),
   };
 }
 
-/** From outside, rows like X51 can only say that the program waits or works. */
-function waitingOf({ row }: Verdict, program: Program, loop: ToldLoop, nowMs: number): Partial<Verdict> {
-  if (row !== 'X51' && row !== 'X81') return {};
-  const sentence = placeOf(loop) ?? (loop.run === null ? undefined : runText(loop.run, nowMs));
-  return sentence === undefined ? {} : { sentence: `${program} ${sentence}` };
+/** From outside, the rows X51 and X81 can only say that the program waits or works. */
+function isWaiting({ row }: Verdict, { place, run }: ToldLoop): boolean {
+  return (row === 'X51' || row === 'X81') && (place !== null || run !== null);
 }
 
 function retryOf(retry: Retry | undefined, loop: ToldLoop): Retry | undefined {

@@ -16,7 +16,7 @@ import {
   leading,
   add,
   namespace,
-  run,
+  runWith,
   storageClass,
 } from '../../testing/cluster.ts';
 import { parseEndpoints } from './endpoints.ts';
@@ -113,7 +113,7 @@ describe('the leader says', () => {
     expect(document.decision).toMatchObject({ origin: 'told', row: 'A12', program: 'csi-attacher', assumed: [] });
     expect(document.decision?.sentence).toMatch(/^calls ControllerPublishVolume since 1[45] s$/);
     expect(document.sentence).toMatch(/^csi-attacher calls ControllerPublishVolume/);
-    expect(await host.printed()).toContain('A12');
+    expect(host.printed()).toContain('A12');
   });
 
   it('given the end of a backoff, then the retry is that moment, and the screen calls the decision told', async () => {
@@ -131,7 +131,9 @@ describe('the leader says', () => {
     const { document } = await explain(host, ['pvc/data', '-n', namespace, via], answering(answer).ask);
     const next = nextAt.replace(/\.\d+Z/, 'Z');
     expect(document.retry).toMatchObject({ will: 'yes', earliest: next, latest: next, exact: true });
-    expect(await run(host, ['pvc/data', '-n', namespace, via], 100, answering(answer).ask)).toBe(4);
+    expect(await runWith(host, ['pvc/data', '-n', namespace, via], { columns: 100, ask: answering(answer).ask })).toBe(
+      4,
+    );
     expect(host.printed()).toContain('C24 of csi-provisioner (told)');
   });
 });
@@ -237,7 +239,7 @@ describe('the address', () => {
   ])('given --via=%s, then the exit code is 2, and nothing is asked', async (text) => {
     const host = clusterOf([]);
     const { ask, urls } = answering({});
-    expect(await run(host, ['pvc/data', `--via=${text}`], undefined, ask)).toBe(2);
+    expect(await runWith(host, ['pvc/data', `--via=${text}`], { ask })).toBe(2);
     expect([urls, host.logged().includes('u:p')]).toEqual([[], false]);
   });
 

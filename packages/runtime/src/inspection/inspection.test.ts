@@ -114,11 +114,11 @@ async function start({ names = ['a', 'b', 'c'], inspected = true, spec = {}, tra
     await informers.shutdown();
     await watching;
   });
-  const endCall = async (error?: Error): Promise<void> => {
+  const endCall = async (failure?: Error): Promise<void> => {
     const open = answer;
     answer = Promise.withResolvers();
-    if (error === undefined) open.resolve();
-    else open.reject(error);
+    if (failure === undefined) open.resolve();
+    else open.reject(failure);
     await settled();
   };
   const ask = (name: string) =>
