@@ -86,8 +86,9 @@ export async function startDiagnosticsServer(options: DiagnosticsServerOptions):
     const gone = new AbortController();
     // Also when the server closes, which ends all connections.
     exchange.response.once('close', () => gone.abort(new Error('the request has ended')));
-    const { method = 'GET', url: target = '/', headers } = exchange.request;
-    const client = { address: exchange.address, host: headers.host, origin: headers.origin };
+    const { method = 'GET', url: target = '/' } = exchange.request;
+    const { host, origin } = exchange.request.headers;
+    const client = { address: exchange.address, host, origin };
     try {
       const result = await respond({ method, target, signal: gone.signal, client });
       if (!gone.signal.aborted) await send(result, exchange);
