@@ -19,7 +19,7 @@ function documentedCases(): Set<string> {
   for (const path of globSync('docs/behaviour/*.md', { cwd: root })) {
     const page = basename(path, '.md')
       .replace('provisioner-sources', 'provisioner')
-      .replace(/^(rights|doctor|audit|dry-run|tracing)$/, 'explain');
+      .replace(/^(rights|doctor|audit|dry-run|tracing|debug-explain)$/, 'explain');
     for (const match of readFileSync(join(root, path), 'utf8').matchAll(/^- \*\*([A-Z]{0,3}\d+[a-z]?)\*\* /gm)) {
       rows.add(`${page}#${match[1]}`);
     }

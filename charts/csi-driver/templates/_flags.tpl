@@ -151,6 +151,15 @@ true
 {{- end -}}
 {{- end -}}
 
+{{/* (list root where): `debug-explain=MODE` of a controller of ours with an endpoint, or nothing. On the host's network all its pods are on loopback. */}}
+{{- define "csi-driver.debugExplain" -}}
+{{- $root := index . 0 -}}
+{{- $mode := $root.Values.controller.debugExplain -}}
+{{- if and (ne $mode "off") (not (and (eq $mode "loopback") (index $root.Values (index . 1)).hostNetwork)) -}}
+{{- printf "debug-explain=%s" $mode -}}
+{{- end -}}
+{{- end -}}
+
 {{/* (list root key where): the port of a sidecar's endpoint. */}}
 {{- define "csi-driver.port" -}}
 {{- $ports := index (index . 0).Values.ports (index . 2) -}}
@@ -170,6 +179,9 @@ true
 {{- $flags = concat $flags (include "csi-driver.ownFlags" (list $root $key) | fromYamlArray) -}}
 {{- if include "csi-driver.hasEndpoint" . -}}
 {{- $flags = append $flags (include "csi-driver.endpoint" (list $root $where (include "csi-driver.port" .))) -}}
+{{- if not (include "csi-driver.isUpstream" (list $root $key)) -}}
+{{- with include "csi-driver.debugExplain" (list $root $where) }}{{ $flags = append $flags . }}{{ end -}}
+{{- end -}}
 {{- end -}}
 {{- with include "csi-driver.gateFlag" (include "csi-driver.gates" (list $root $key) | fromYaml) }}{{ $flags = append $flags . }}{{ end -}}
 {{- $arguments := list -}}
@@ -185,6 +197,7 @@ true
 {{- if .Values.leaderElection.enabled }}{{ $flags = concat $flags (include "csi-driver.electionFlags" . | fromYamlArray) }}{{ end -}}
 {{- with .Values.sidecars.combined.shutdownTimeout }}{{ $flags = append $flags (printf "shutdown-timeout=%s" .) }}{{ end -}}
 {{- $flags = append $flags (include "csi-driver.endpoint" (list . "controller" .Values.ports.controller.combined)) -}}
+{{- with include "csi-driver.debugExplain" (list . "controller") }}{{ $flags = append $flags . }}{{ end -}}
 {{- $gates := dict -}}
 {{- $further := list -}}
 {{- range $key := $keys -}}

@@ -333,6 +333,13 @@ describe('a bound claim whose pod waits', () => {
     expect(told(explained)).toEqual({ row: 'X51', code: 3, actor: 'csi-attacher' });
     expect(explained.document.sentence).toContain('cannot be seen from outside');
     expect(explained.document.retry?.exact).toBe(false);
+    // The leader is asked about the attachment that it works on.
+    const urls: string[] = [];
+    await explain(host, [...ofData, '--via=http://127.0.0.1:1'], async (url) => {
+      urls.push(url.href);
+      return { status: 404, contentType: '', body: '' };
+    });
+    expect(urls).toEqual([expect.stringMatching(/\?kind=va&key=csi-[0-9a-f]{64}$/)]);
   });
 
   const unregistered = [

@@ -102,6 +102,8 @@ export type Retry =
       readonly earliestMs: number | undefined;
       readonly latestMs: number | undefined;
       readonly because: string;
+      /** The program itself has said so. */
+      readonly isExact?: boolean;
     }
   | { readonly will: 'no' | 'unknown'; readonly because: string }
   | { readonly will: 'onChange'; readonly because: string };
@@ -134,6 +136,8 @@ export interface Verdict {
   readonly thenActor?: Actor | undefined;
   /** What is being waited for. Undefined: nothing. */
   readonly stage: StageId | undefined;
+  /** What the actor works on, if it is not the subject itself. */
+  readonly workedOn?: ObjectName | undefined;
   readonly sentence: string;
   readonly node?: string | undefined;
   readonly since?: Since | undefined;

@@ -78,22 +78,36 @@ export function clusterOf(objects: readonly object[], options: ClusterOptions = 
   return host;
 }
 
+export interface Asking {
+  readonly columns?: number | undefined;
+  /** What answers at the addresses of `--via`. */
+  readonly ask?: ExplainDeps['ask'] | undefined;
+}
+
 export async function run(host: FakeHost, args: readonly string[], columns?: number): Promise<number> {
   return await runCommand(runExplain, { host, args, columns });
 }
 
-export interface Called {
+export async function runWith(host: FakeHost, args: readonly string[], asking: Asking): Promise<number> {
+  return await runCommand(runExplain, { host, args, ...asking });
+}
+
+export interface Called extends Asking {
   readonly host: FakeHost;
   readonly args: readonly string[];
-  readonly columns?: number | undefined;
 }
 
 /** Time passes while the command waits. */
 export async function runCommand(
   command: (deps: ExplainDeps) => Promise<number>,
-  { host, args, columns }: Called,
+  { host, args, columns, ask }: Called,
 ): Promise<number> {
-  const deps: ExplainDeps = { host: { ...host, args }, lifecycle: host.lifecycle, terminal: { columns } };
+  const deps: ExplainDeps = {
+    host: { ...host, args },
+    lifecycle: host.lifecycle,
+    terminal: { columns },
+    ...(ask === undefined ? {} : { ask }),
+  };
   let code: number | undefined;
   const ended = command(deps).then((value) => (code = value));
   for (let second = 0; second < 120; second += 1) {
@@ -104,9 +118,9 @@ export async function runCommand(
   return await ended;
 }
 
-export async function explain(host: FakeHost, args: readonly string[]): Promise<Explained> {
+export async function explain(host: FakeHost, args: readonly string[], ask?: Asking['ask']): Promise<Explained> {
   const before = host.printed().length;
-  const code = await run(host, [...args, '-o', 'json']);
+  const code = await runWith(host, [...args, '-o', 'json'], { ask });
   return { code, host, document: JSON.parse(host.printed().slice(before)) as Explanation };
 }
 

@@ -20,6 +20,12 @@ export { nodeHeap } from './process/node-heap.ts';
 export { nodeProcess } from './process/node-process.ts';
 export { runProcess } from './process/run-process.ts';
 export type { Lifecycle } from './process/run-process.ts';
+// What a process knows of a key.
+export { debugExplainRoute } from './inspection/debug-explain.ts';
+export type { ControllerAnswer, DebugExplanation } from './inspection/debug-explain.ts';
+export type { LoopAnswer } from './inspection/answers.ts';
+export { createInspection } from './inspection/inspection.ts';
+export type { Inspection } from './inspection/inspection.ts';
 // Dry runs.
 export { dryRun } from './dry-run/dry-run.ts';
 export type { DryPorts, DryRunOptions } from './dry-run/dry-run.ts';

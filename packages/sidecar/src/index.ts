@@ -27,6 +27,7 @@ export type { ProgramFlags } from './programs/manifest.ts';
 export {
   automaxprocsFlag,
   csiAddressFlag,
+  debugExplainFlags,
   endpointFlags,
   gatesFlag,
   kubeApiFlags,
@@ -43,6 +44,7 @@ export {
   versionFlag,
 } from './programs/shared-flags.ts';
 export type {
+  DebugExplainValues,
   EndpointValues,
   KubeApiValues,
   LeaderElectionValues,
@@ -54,6 +56,9 @@ export type {
 } from './programs/shared-flags.ts';
 // Logs. The metrics registry and the JSON format are imported lazily, from their own files.
 export { invalidLogging } from './programs/shared-flags.ts';
+// What a process knows of an object.
+export { debugExplainRefused, openInspections } from './process/debug-explain.ts';
+export type { Inspections } from './process/debug-explain.ts';
 // Rights.
 export { noticingRefusals } from './rights/noticing.ts';
 export { openRights } from './rights/rights.ts';

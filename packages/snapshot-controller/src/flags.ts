@@ -3,6 +3,7 @@
 import {
   automaxprocsFlag,
   boolFlag,
+  debugExplainFlags,
   durationFlag,
   endpointFlags,
   gatesFlag,
@@ -17,6 +18,7 @@ import {
   versionFlag,
 } from '@csi-sidecars/sidecar';
 import type {
+  DebugExplainValues,
   EndpointValues,
   Gate,
   GateSettings,
@@ -30,7 +32,15 @@ import type {
 } from '@csi-sidecars/sidecar';
 
 export interface SnapshotControllerValues
-  extends LoggingValues, LeaderElectionValues, KubeApiValues, RightsValues, EndpointValues, TracingValues, RetryValues {
+  extends
+    LoggingValues,
+    LeaderElectionValues,
+    KubeApiValues,
+    RightsValues,
+    EndpointValues,
+    DebugExplainValues,
+    TracingValues,
+    RetryValues {
   readonly automaxprocs: boolean;
   readonly version: boolean;
   /** Milliseconds. */
@@ -60,6 +70,7 @@ export const snapshotControllerProgram: ProgramFlags<SnapshotControllerValues, S
     ...kubeApiFlags,
     ...rightsFlags,
     ...endpointFlags,
+    ...debugExplainFlags,
     ...tracingFlags,
     ...retryFlags('snapshot'),
     automaxprocs: automaxprocsFlag,

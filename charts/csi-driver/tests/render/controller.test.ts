@@ -21,7 +21,28 @@ async function controllerPod(values: object = {}, apiVersions: readonly string[]
   return podOf(one(await renderWith(values, { apiVersions }), 'Deployment'));
 }
 
+/** What our programs are given beside their endpoint. */
+const explained = { 'debug-explain': 'loopback' } as const;
+
 describe.skipIf(!hasHelm)('the controller Deployment', () => {
+  it.each([
+    ['our images', {}, 'loopback'],
+    ['any', { controller: { debugExplain: 'any' } }, 'any'],
+    ['off', { controller: { debugExplain: 'off' } }, undefined],
+    ['upstream images', upstream, undefined],
+    ['the network of the host, whose pods are all on its loopback', { controller: { hostNetwork: true } }, undefined],
+    ['any on the network of the host', { controller: { hostNetwork: true, debugExplain: 'any' } }, 'any'],
+  ] as const)(
+    '[explain#81] given %s, then the controllers that are ours answer what they know so',
+    async (_title, values, mode) => {
+      const pod = await controllerPod(values);
+      const modes = pod.containers.map((each) => flagsOf(each)['debug-explain']);
+      expect(flagsOf(container(pod, 'csi-provisioner'))['debug-explain']).toBe(mode);
+      expect(modes.filter((each) => each !== undefined).length).toBe(mode === undefined ? 0 : 4);
+      expect(flagsOf(container(pod, 'liveness-probe'))['debug-explain']).toBe(undefined);
+    },
+  );
+
   it('given only what must be set, then it has the defaults that survive updates and drains', async () => {
     const objects = await renderWith();
     const deployment = one(objects, 'Deployment');
@@ -112,19 +133,31 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
       'kube-api-qps': '20',
       'kube-api-burst': '100',
     };
-    expect(flagsOf(container(pod, 'csi-provisioner'))).toEqual({ ...shared, timeout: '60s', 'http-endpoint': ':9810' });
-    expect(flagsOf(container(pod, 'csi-attacher'))).toEqual({ ...shared, timeout: '120s', 'http-endpoint': ':9811' });
+    expect(flagsOf(container(pod, 'csi-provisioner'))).toEqual({
+      ...shared,
+      timeout: '60s',
+      'http-endpoint': ':9810',
+      ...explained,
+    });
+    expect(flagsOf(container(pod, 'csi-attacher'))).toEqual({
+      ...shared,
+      timeout: '120s',
+      'http-endpoint': ':9811',
+      ...explained,
+    });
     expect(flagsOf(container(pod, 'csi-resizer'))).toEqual({
       ...shared,
       'resize-timeout': '60s',
       'modify-timeout': '60s',
       'handle-volume-inuse-error': 'false',
       'http-endpoint': ':9812',
+      ...explained,
     });
     expect(flagsOf(container(pod, 'csi-snapshotter'))).toEqual({
       ...shared,
       timeout: '120s',
       'http-endpoint': ':9813',
+      ...explained,
     });
     expect(flagsOf(container(pod, 'liveness-probe'))).toEqual({
       'csi-address': '/csi/csi.sock',
@@ -344,6 +377,7 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
       'leader-election': 'true',
       'leader-election-namespace': 'storage',
       'http-endpoint': ':9816',
+      ...explained,
       'provisioner-timeout': '60s',
       'provisioner-kube-api-qps': '20',
       'provisioner-kube-api-burst': '100',

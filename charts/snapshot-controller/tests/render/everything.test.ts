@@ -106,6 +106,7 @@ describe.skipIf(!hasHelm)('everything on', () => {
       'leader-election-renew-deadline': '20s',
       'leader-election-retry-period': '4s',
       'http-endpoint': ':8080',
+      'debug-explain': 'loopback',
       'kube-api-qps': '50',
       'kube-api-burst': '200',
       'worker-threads': '20',

@@ -247,6 +247,7 @@ describe('names', () => {
         ...loggingOf('attacher'),
         ...Object.keys(programs.attacher.flags).filter((flag) => flag.startsWith('leader-election')),
         'check-rights',
+        'debug-explain',
         'feature-gates',
         ...Object.keys(programs.attacher.flags).filter((flag) => flag.startsWith('tracing-')),
         'http-endpoint',

@@ -12,6 +12,7 @@
  * A value comes from the first of these names that was given, in this order, wherever it stands. Then from what P has as default.
  */
 import {
+  debugExplainFlags,
   endpointFlags,
   type Flag,
   type Flags,
@@ -28,7 +29,7 @@ import { type ControllerName, controllerNames, isSidecar, programs } from './pro
 
 /** Flags of which a process has one. */
 const processFlags: ReadonlySet<string> = new Set([
-  ...Object.keys({ ...loggingFlags, ...leaderElectionFlags, ...endpointFlags, ...tracingFlags }),
+  ...Object.keys({ ...loggingFlags, ...leaderElectionFlags, ...endpointFlags, ...debugExplainFlags, ...tracingFlags }),
   'automaxprocs',
   'check-rights',
   'csi-address',

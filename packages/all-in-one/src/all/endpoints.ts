@@ -16,14 +16,22 @@ export interface Listening {
   readonly address: string;
   readonly metrics: ScrapedMetrics;
   readonly states: States;
+  /** Beside those of metrics, health and profiles. Default: none. */
+  readonly routes?: readonly HttpRoute[];
 }
 
-export function listen({ plan, ...served }: Served, { states, ...listening }: Listening): Promise<DiagnosticsServer> {
+export function listen(
+  { plan, ...served }: Served,
+  { states, routes = [], ...listening }: Listening,
+): Promise<DiagnosticsServer> {
   const { values } = served.started;
   return serveProgram(served, {
     ...listening,
     isProfiled: plan.sidecars.some(({ values: own }) => own['enable-pprof'] === true),
-    routes: values['leader-election'] && values['http-endpoint'] !== '' ? leaderRoutes(plan, states) : [],
+    routes: [
+      ...(values['leader-election'] && values['http-endpoint'] !== '' ? leaderRoutes(plan, states) : []),
+      ...routes,
+    ],
   });
 }
 

@@ -2,6 +2,7 @@
 /** What the command line asks for: the controllers and their settings, or why it is refused. Nothing is opened before. */
 import type { Logger } from '@csi-sidecars/runtime';
 import {
+  debugExplainRefused,
   ExitError,
   exitCodes,
   type GateSettings,
@@ -41,6 +42,8 @@ export function planOf(started: StartedAll, programs: Sidecars = sidecars): Plan
   if (values['http-endpoint'] !== '' && values['metrics-address'] !== '') {
     throw refusal('--http-endpoint and --metrics-address are mutually exclusive');
   }
+  const explainRefused = debugExplainRefused(values);
+  if (explainRefused !== undefined) throw refusal(explainRefused);
   if (values['shutdown-timeout'] <= 0) throw refusal('--shutdown-timeout must be positive');
   const onFailure = values['controller-failure'];
   if (onFailure !== 'restart' && onFailure !== 'exit') {

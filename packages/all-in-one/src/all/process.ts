@@ -3,10 +3,18 @@
 import type { Platform, SocketFiles } from '@csi-sidecars/node-driver-registrar';
 import { type Metrics, noMetrics } from '@csi-sidecars/runtime';
 import type { ApiConnection, DiagnosticsServer } from '@csi-sidecars/runtime/internal';
-import { openTracing, orExit, type ProgramDeps, type Tracing } from '@csi-sidecars/sidecar';
+import {
+  type Inspections,
+  openInspections,
+  openTracing,
+  orExit,
+  type ProgramDeps,
+  type Tracing,
+} from '@csi-sidecars/sidecar';
 import { listen } from './endpoints.ts';
 import type { Plan, StartedAll } from './plan.ts';
 import { allProgram } from './program.ts';
+import { programNameOf } from './programs.ts';
 import type { Sidecars } from './sidecars.ts';
 import { createStates, type States } from './states.ts';
 
@@ -31,6 +39,7 @@ export interface Shared {
   /** Undefined without a controller that talks to the API server. */
   readonly api: ApiConnection | undefined;
   readonly http: DiagnosticsServer | undefined;
+  readonly inspections: Inspections;
   /** Undefined: nothing is traced. */
   readonly tracing: Tracing | undefined;
 }
@@ -45,13 +54,16 @@ export async function openProcess(run: Run): Promise<Shared> {
   const metrics = scraped ?? noMetrics;
   const { name: program } = allProgram;
   const tracing = await openTracing(host, { program, values, log, metrics });
+  const sidecars = plan.sidecars.map(({ name }) => programNameOf(name));
+  const inspections = openInspections(host, values, sidecars);
   const states = createStates(plan.controllers, metrics);
   const api = plan.sidecars.length === 0 ? undefined : await connect(run, metrics);
   if (api !== undefined) stack.defer(api.close);
   stack.defer(async () => tracing?.close());
-  const http = scraped && stack.use(await listen(run, { address, metrics: scraped, states }));
+  const http =
+    scraped && stack.use(await listen(run, { address, metrics: scraped, states, routes: inspections.routes }));
   log.info(0, 'Controllers', { controllers: plan.controllers });
-  return { metrics, states, api, http, tracing };
+  return { metrics, states, api, http, inspections, tracing };
 }
 
 /** The first client of the connection is for the watches, which no limit of a controller slows down. */

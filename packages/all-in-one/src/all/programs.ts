@@ -35,6 +35,11 @@ export const programs: Readonly<Record<ControllerName, Program>> = {
   snapshotter: erased({ ...snapshotterProgram, flags: { ...snapshotterProgram.flags } }),
 };
 
+/** The name of its own program. */
+export function programNameOf(name: SidecarName): string {
+  return `csi-${name}`;
+}
+
 export function isSidecar(name: ControllerName): name is SidecarName {
   return (sidecarNames as readonly string[]).includes(name);
 }

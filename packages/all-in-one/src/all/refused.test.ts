@@ -50,6 +50,16 @@ describe('--controllers', () => {
 
 describe('values', () => {
   it.each([
+    [['--debug-explain=loopback'], '--debug-explain=loopback needs --http-endpoint'],
+    [['--debug-explain=yes', '--http-endpoint=:1'], '--debug-explain must be off, loopback, any'],
+    [['--attacher-debug-explain=any'], 'the process has one: use --debug-explain'],
+  ])('given %j, then it is refused, and nothing was dialled', async (flags, text) => {
+    const { code, logged, connections } = await refusedCommandLine([four, ...flags]);
+    expect(code).not.toBe(0);
+    expect([logged.includes(text), connections]).toEqual([true, 0]);
+  });
+
+  it.each([
     ['--attacher-worker-threads=-1', '--attacher-worker-threads'],
     ['--attacher-worker-threads=0', '--attacher-worker-threads'],
     ['--provisioner-worker-threads=-1', '--provisioner-worker-threads'],

@@ -82,6 +82,7 @@ async function running(
     metrics,
     states,
     api,
+    inspections: { of: () => undefined, routes: [] },
     endProcess: (fault: ProcessFault) => void faults.push(fault),
   } as unknown as Running).then(() => (isOver = true));
   onTestFinished(async () => {

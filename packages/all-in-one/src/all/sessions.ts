@@ -14,6 +14,7 @@ import { sharedDiscovery } from './discovery.ts';
 import { type DriverSession, openSession } from './driver-session.ts';
 import type { Plan, PlannedSidecar, StartedAll } from './plan.ts';
 import type { Run, Shared } from './process.ts';
+import { programNameOf } from './programs.ts';
 import { runSidecarOnce, type SharedParts, type SidecarParts } from './sidecar-run.ts';
 import { type ProcessFault, supervise, type SuperviseDeps, type Supervised } from './supervise.ts';
 
@@ -148,7 +149,7 @@ interface SidecarController {
 }
 
 function partsOf(
-  { started, host, metrics, states, signal, tracing }: Running,
+  { started, host, metrics, states, signal, tracing, inspections }: Running,
   { api, leaseClient }: { readonly api: ApiConnection; readonly leaseClient: ApiClient },
   planned: PlannedSidecar,
 ): SidecarController {
@@ -171,6 +172,7 @@ function partsOf(
       leaseClient: rights.over(leaseClient),
       states,
       rights,
+      inspection: inspections.of(programNameOf(name)),
       tracing,
       history: { hasLed: false },
     },

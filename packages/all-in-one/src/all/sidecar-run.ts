@@ -9,6 +9,7 @@
 import { type ApiClient, type LeadingWork, type Logger, type Metrics, OrderlyStop } from '@csi-sidecars/runtime';
 import {
   type InformerHub,
+  type Inspection,
   type LeaderElector,
   type LeasedWork,
   type RateLimit,
@@ -47,6 +48,8 @@ export interface SidecarParts {
   readonly leaseClient: ApiClient;
   readonly states: States;
   readonly rights: Rights;
+  /** Undefined: what it decides is not recorded. */
+  readonly inspection: Inspection | undefined;
   readonly tracing: Tracing | undefined;
   /** Set by the first run that led: a record of this process may then be another one's. */
   readonly history: { hasLed: boolean };
@@ -137,6 +140,7 @@ async function work(
     logger: rights.marked(log),
     metrics,
     tracer: parts.tracing?.tracerOf(name),
+    inspection: parts.inspection,
     env,
     createInformers: () => hub.factoryFor(name),
   };
@@ -164,7 +168,7 @@ interface Candidate {
 }
 
 async function underLease(
-  { started, host, log, metrics, leaseClient, states, planned, history, rights }: SidecarParts,
+  { started, host, log, metrics, leaseClient, states, planned, history, rights, inspection }: SidecarParts,
   { lockName, working }: Candidate,
   signal: AbortSignal,
 ): Promise<Awaited<ReturnType<typeof runUnderLease>>> {
@@ -178,7 +182,10 @@ async function underLease(
     logger: rights.marked(log),
     metrics,
     connect: async () => ({ client: leaseClient, close: () => Promise.resolve() }),
-    onElector: (elector: LeaderElector) => states.setElector(name, elector),
+    onElector: (elector: LeaderElector) => {
+      states.setElector(name, elector);
+      inspection?.elects(elector);
+    },
   };
   const ownRecord = history.hasLed ? 'expire' : 'keep';
   const leased: LeasedWork = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The command line of `csi-sidecars explain`. */
 import { boolFlag, durationFlag, intFlag, type ProgramFlags, rare, stringFlag } from '@csi-sidecars/sidecar';
+import { parseEndpoints } from '../told/endpoints.ts';
 import { clusterFlags, type ClusterValues } from './cluster-flags.ts';
 
 export const outputs = ['text', 'json', 'yaml', 'row'] as const;
@@ -20,6 +21,7 @@ export interface ExplainValues extends ClusterValues {
   readonly 'volume-name-prefix': string;
   readonly 'volume-name-uuid-length': number;
   readonly 'all-volumes': boolean;
+  readonly via: string;
 }
 
 export const explainProgram: ProgramFlags<ExplainValues> = {
@@ -39,6 +41,9 @@ export const explainProgram: ProgramFlags<ExplainValues> = {
     'no-events': boolFlag(false, 'Read no events; failures are then known from objects only.'),
     'volume-name-prefix': rare(stringFlag('pvc', 'The value of this flag of csi-provisioner.')),
     'volume-name-uuid-length': rare(intFlag(-1, 'The value of this flag of csi-provisioner.')),
+    via: rare(
+      stringFlag('', 'Port-forwards to --http-endpoint of leaders with --debug-explain, as in http://127.0.0.1:8080.'),
+    ),
     'all-volumes': boolFlag(false, 'Explain all volumes of a pod that has more than ten.'),
   },
 };
@@ -48,5 +53,6 @@ export function refusedOf(values: ExplainValues): string | undefined {
   if (!outputs.some((output) => output === values.output)) return `--output must be ${outputs.join(', ')}`;
   if (values.until !== 'done' && values.until !== 'person') return '--until must be done or person';
   if (values['volume-name-prefix'] === '') return '--volume-name-prefix must not be empty';
-  return undefined;
+  const endpoints = parseEndpoints(values.via);
+  return endpoints.kind === 'mistake' ? endpoints.message : undefined;
 }

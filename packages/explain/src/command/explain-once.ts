@@ -5,9 +5,12 @@ import { type Because, CredentialsError, type Reader } from '../cluster/reader.t
 import { explanationOf } from '../report/document.ts';
 import type { Explanation } from '../report/explanation.ts';
 import type { Context, Options } from '../rows/context.ts';
-import { decisionOf, type DecisionPorts } from '../rows/decision.ts';
+import { objectName } from '../facts/objects.ts';
+import { decisionOf, type DecisionPorts, programOf } from '../rows/decision.ts';
 import type { Judged } from '../rows/judged.ts';
 import { absent, judge, unserved } from '../rows/subjects.ts';
+import { askLeader, type ViaPorts } from '../told/ask.ts';
+import { withTold } from '../told/merge.ts';
 import { CommandError, exitCodeOf, exits } from './exit-codes.ts';
 import type { ExplainValues } from './explain-flags.ts';
 import type { Cluster } from './open-cluster.ts';
@@ -18,17 +21,26 @@ export interface Asked {
   readonly cluster: Pick<Cluster, 'nowMs' | 'localOffsetMs' | 'cost'>;
   readonly subject: Subject;
   readonly values: ExplainValues;
+  /** Undefined: no leader is asked. */
+  readonly via?: ViaPorts | undefined;
 }
 
 /** Rejects with a CommandError if the subject cannot be read. */
-export async function explainOnce(reader: Reader, { cluster, subject, values, ports }: Asked): Promise<Explanation> {
+export async function explainOnce(
+  reader: Reader,
+  { cluster, subject, values, ports, via }: Asked,
+): Promise<Explanation> {
   const { resource, namespace, name, kind } = subject;
   try {
     const read = await reader.get(resource, { namespace, name }, `${kind} ${name}`);
     if (read.kind === 'unknown' && read.because !== 'absent') throw unreadableError(read.because, subject);
     const object = read.kind === 'found' ? read.value : undefined;
     const first = await judgedOf({ reader, options: optionsOf(values) }, subject, object ?? read.kind);
-    const judged = object === undefined ? first : await withDecision({ reader, ...ports }, { kind, object }, first);
+    const decided = object === undefined ? first : await withDecision({ reader, ...ports }, { kind, object }, first);
+    const judged =
+      object === undefined || via === undefined
+        ? decided
+        : await withLeader(via, { kind, object }, { judged: decided, nowMs: cluster.nowMs() });
     const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
     return explanationOf({
       atMs: cluster.nowMs(),
@@ -64,6 +76,19 @@ async function withDecision(
   if (kind === 'Pod') return judged;
   const { verdict, driver, attachRequired } = judged;
   return { ...judged, decision: await decisionOf(ports, { kind, object, verdict, driver, attachRequired }) };
+}
+
+/** What the leader of the program in charge says of the object that it works on. */
+async function withLeader(
+  via: ViaPorts,
+  { kind, object }: { readonly kind: SubjectKind; readonly object: KubeObject },
+  { judged, nowMs }: { readonly judged: Judged; readonly nowMs: number },
+): Promise<Judged> {
+  const { verdict } = judged;
+  const program = verdict.exit === 0 || verdict.exit === 6 ? undefined : programOf({ verdict, kind });
+  if (program === undefined) return judged;
+  const told = await askLeader(via, program, verdict.workedOn ?? objectName(kind, object));
+  return told === undefined ? judged : withTold(judged, { ...told, program, nowMs });
 }
 
 function optionsOf(values: ExplainValues): Options {

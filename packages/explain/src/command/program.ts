@@ -5,6 +5,9 @@ import { type ProgramDeps, runProgram, type Started } from '@csi-sidecars/sideca
 import { failureDocument } from '../report/document.ts';
 import type { Explanation } from '../report/explanation.ts';
 import { ageText, rowOf, screenOf } from '../report/screen.ts';
+import type { ViaPorts } from '../told/ask.ts';
+import { parseEndpoints } from '../told/endpoints.ts';
+import { type AskHttp, askHttp } from '../told/http.ts';
 import { CommandError, exits } from './exit-codes.ts';
 import { explainProgram, type ExplainValues, type Output, refusedOf } from './explain-flags.ts';
 import { explainOnce } from './explain-once.ts';
@@ -14,6 +17,8 @@ import { parseSubject } from './subject.ts';
 import { watchSubject } from './watch.ts';
 
 export interface ExplainDeps extends ProgramDeps {
+  /** Asks an endpoint on this machine. Default: by HTTP. */
+  readonly ask?: AskHttp;
   readonly terminal: {
     /** Undefined: stdout is no terminal. */
     readonly columns: number | undefined;
@@ -53,7 +58,8 @@ async function run(
   await using cluster = await openCluster({ host, signal: lifecycle.signal, log }, values, 'csi-sidecars-explain');
   const asked =
     subject.namespace === undefined || values.namespace !== '' ? subject : { ...subject, namespace: cluster.namespace };
-  const question = { cluster, subject: asked, values, ports: host };
+  const note = (line: string): void => stderr.write(`${line}\n`);
+  const question = { cluster, subject: asked, values, ports: host, via: viaOf(deps, values, note) };
   const output = values.output as Output;
   if (!values.watch) {
     const explanation = await explainOnce(cluster.reader, question);
@@ -69,8 +75,24 @@ async function run(
       const isWhole = isFirst && output === 'text';
       host.stdout(isWhole ? await outputOf(explanation, output, deps) : changeLineOf(explanation, output));
     },
-    note: (line) => stderr.write(`${line}\n`),
+    note,
   });
+}
+
+/** Undefined without `--via`. A watch asks again and again: each line is printed once. */
+function viaOf(
+  { host, lifecycle, ask = askHttp }: ExplainDeps,
+  values: ExplainValues,
+  note: (line: string) => void,
+): ViaPorts | undefined {
+  const endpoints = parseEndpoints(values.via);
+  if (endpoints.kind === 'mistake' || endpoints.urls.length === 0) return undefined;
+  const noted = new Set<string>();
+  const noteOnce = (line: string): void => {
+    if (!noted.has(line)) note(line);
+    noted.add(line);
+  };
+  return { urls: endpoints.urls, clock: host.clock, signal: lifecycle.signal, ask, note: noteOnce };
 }
 
 /** One line: a compact document, or what has changed. */

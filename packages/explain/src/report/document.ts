@@ -71,7 +71,10 @@ export function explanationOf(facts: Facts): Explanation {
   };
 }
 
-function partOf(facts: Facts, { verdict, driver, attachRequired, track, decision }: Judged): Omit<Part, 'subject'> {
+function partOf(
+  facts: Facts,
+  { verdict, driver, attachRequired, track, decision, told }: Judged,
+): Omit<Part, 'subject'> {
   const { stage, since } = verdict;
   return {
     apiVersion: 'csi-sidecars/v1',
@@ -87,7 +90,7 @@ function partOf(facts: Facts, { verdict, driver, attachRequired, track, decision
             name: clean(driver),
             namespace: verdict.liveness?.namespace ?? null,
             attachRequired: attachRequired ?? 'unknown',
-            sidecars: sidecarsOf(verdict),
+            sidecars: sidecarsOf(verdict, told),
           },
     stages: stagesOf(track, verdict).map((each) => ({
       id: each.id,
@@ -119,8 +122,20 @@ function partOf(facts: Facts, { verdict, driver, attachRequired, track, decision
   };
 }
 
-function sidecarsOf({ actor, thenActor, liveness }: Verdict): readonly SidecarJson[] {
+function sidecarsOf({ actor, thenActor, liveness }: Verdict, told: Judged['told']): readonly SidecarJson[] {
   const program = [actor, thenActor].find((each) => each !== undefined && isProgram(each));
+  if (told !== undefined)
+    return [
+      {
+        program: told.program,
+        flavour: 'ours',
+        version: told.version,
+        pod: told.pod,
+        container: null,
+        lease: null,
+        leading: true,
+      },
+    ];
   if (program === undefined || liveness === undefined) return [];
   return [
     {
@@ -185,7 +200,7 @@ function retryOf(retry: Retry | undefined): RetryJson {
     will: retry.will,
     earliest: earliest === undefined ? null : timeText(earliest),
     latest: latest === undefined ? null : timeText(latest),
-    exact: false,
+    exact: retry.will === 'yes' && retry.isExact === true,
     because: clean(retry.because),
   };
 }

@@ -83,7 +83,7 @@ function factEntries(explanation: Explanation, nowMs: number): readonly Entry[] 
     const computed =
       decision?.row === undefined || decision.row === null
         ? ''
-        : `; ${decision.row} of ${decision.program} (computed): ${decision.sentence}`;
+        : `; ${decision.row} of ${decision.program} (${decision.origin}): ${decision.sentence}`;
     const seen = findings.length === 0 ? '' : `; see doctor: ${findings.join(', ')}`;
     entries.push(['Row', `${row}${computed}${seen}`]);
   }

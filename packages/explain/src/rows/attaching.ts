@@ -63,7 +63,8 @@ export async function pendingAttachment(context: Context, attachment: VolumeAtta
   const next = describe('volumeattachment', nameOf(attachment));
   const ageMs = reader.nowMs() - (createdMs(attachment) ?? reader.nowMs());
   const failure = attachFailureOf(attachment, 'attachError');
-  const shared = { node, next, since: sinceCreated(attachment) };
+  const workedOn = objectName('VolumeAttachment', attachment);
+  const shared = { node, next, workedOn, since: sinceCreated(attachment) };
   if (failure === undefined) {
     if (ageMs < minuteMs)
       return verdictOf(['X50', 3, 'csi-attacher', 'attach'], `csi-attacher attaches the volume to ${node}`, {

@@ -23,7 +23,8 @@ export interface Decision {
   readonly row: string | null;
   readonly sentence: string;
   readonly action: string;
-  readonly origin: 'computed';
+  /** `told`: by the leader itself. */
+  readonly origin: 'computed' | 'told';
   readonly assumed: readonly string[];
   /** Upstream's program has no such row. */
   readonly onlyOurs: boolean;
@@ -50,6 +51,11 @@ const pages: Readonly<Record<Program, string>> = {
   'csi-snapshotter': 'csi-snapshotter',
   'snapshot-controller': 'snapshot-controller',
 };
+
+/** The page that has the rows of the program. */
+export function pageOf(program: Program): string {
+  return `docs/behaviour/${pages[program]}.md`;
+}
 
 /** Rows of csi-provisioner that keep a volume from being lost, which upstream's does not have. */
 const ours: ReadonlySet<string> = new Set([
@@ -80,7 +86,7 @@ export async function decisionOf(ports: DecisionPorts, question: Question): Prom
   const onlyOurs = program === 'csi-provisioner' && row !== null && ours.has(row);
   return {
     program,
-    page: `docs/behaviour/${pages[program]}.md`,
+    page: pageOf(program),
     row,
     sentence: onlyOurs ? 'would call CreateVolume again with the same name' : sentenceOf(answer),
     action: answer.action.kind,
@@ -91,7 +97,10 @@ export async function decisionOf(ports: DecisionPorts, question: Question): Prom
 }
 
 /** The one that acts, or that acts after a person or the driver has. */
-function programOf({ verdict: { actor, thenActor, stage }, kind }: Question): Program | undefined {
+export function programOf({
+  verdict: { actor, thenActor, stage },
+  kind,
+}: Pick<Question, 'verdict' | 'kind'>): Program | undefined {
   const named = [actor, thenActor].find((each) => each !== undefined && isProgram(each));
   if (named !== undefined) return named;
   if (actor !== 'driver' && actor !== 'storage' && actor !== 'administrator') return undefined;

@@ -3,7 +3,7 @@
 import type { Decision } from './decision.ts';
 import type { KubeObject } from '@csi-sidecars/runtime';
 import { withLiveness } from '../actors/liveness.ts';
-import type { StageId, Verdict } from '../verdict.ts';
+import type { Program, StageId, Verdict } from '../verdict.ts';
 import type { Context } from './context.ts';
 
 /** The stages of a subject, in order. `skip`: does not apply to it. */
@@ -22,6 +22,8 @@ export interface Judged {
   readonly track: Track;
   /** Of the program in charge. */
   readonly decision?: Decision | undefined;
+  /** The leader that was asked itself: it is ours. */
+  readonly told?: { readonly program: Program; readonly version: string; readonly pod: string | null } | undefined;
   /** Of a pod: each of its volumes. */
   readonly volumes?: readonly (Judged & { readonly object: KubeObject; readonly kind: string })[];
 }

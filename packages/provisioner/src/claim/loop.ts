@@ -48,6 +48,10 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
       // A deleted claim only waits for its outcome: attempts before its deletion must not delay the next one.
       endsFailures: isNewlyDeleted,
     },
+    remembered: (uid) => {
+      const record = memory.get(uid);
+      return record === undefined ? [] : [record.kind];
+    },
     traced: (caches, uid) => ({ object: caches.claims.byIndex('uid', uid)[0] }),
     handlers: {
       claims: (change) => {

@@ -3,6 +3,7 @@ import type { ApiClient } from '../api/client.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { Random } from '../clock/random.ts';
 import type { InformerFactory } from '../informer/factory.ts';
+import type { Inspection } from '../inspection/inspection.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { WorkQueueMetrics } from '../workqueue/queue-metrics.ts';
@@ -36,6 +37,8 @@ export interface ControllerPorts {
   readonly queueMetrics: WorkQueueMetrics;
   /** Asked before each reconcile and each of its steps. Default: always open. */
   readonly gate?: LeaseGate;
+  /** Gets what runs decide, and what queues hold. Default: nothing is recorded. */
+  readonly inspection?: Inspection | undefined;
   /** Gets a span for each run. Default: runs are not traced. */
   readonly tracer?: Tracer | undefined;
 }

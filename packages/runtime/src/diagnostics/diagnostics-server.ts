@@ -22,6 +22,17 @@ export interface HttpRequest {
   readonly query: URLSearchParams;
   /** Aborts when the client is gone or the server closes. */
   readonly signal: AbortSignal;
+  /** Who asks. Undefined: no server has received the request. */
+  readonly client?: HttpClient;
+}
+
+export interface HttpClient {
+  /** Of the TCP connection. */
+  readonly address: string | undefined;
+  /** The header `Host`. */
+  readonly host: string | undefined;
+  /** The header `Origin`, which browsers send. */
+  readonly origin: string | undefined;
 }
 
 export interface HttpResponse {
@@ -76,8 +87,10 @@ export async function startDiagnosticsServer(options: DiagnosticsServerOptions):
     // Also when the server closes, which ends all connections.
     exchange.response.once('close', () => gone.abort(new Error('the request has ended')));
     const { method = 'GET', url: target = '/' } = exchange.request;
+    const { host, origin } = exchange.request.headers;
+    const client = { address: exchange.address, host, origin };
     try {
-      const result = await respond({ method, target, signal: gone.signal });
+      const result = await respond({ method, target, signal: gone.signal, client });
       if (!gone.signal.aborted) await send(result, exchange);
     } catch (error) {
       if (gone.signal.aborted) return;
@@ -87,14 +100,14 @@ export async function startDiagnosticsServer(options: DiagnosticsServerOptions):
     }
   }
 
-  function respond({ method, target, signal }: Asked): HttpResponse | Promise<HttpResponse> {
+  function respond({ method, target, signal, client }: Asked): HttpResponse | Promise<HttpResponse> {
     const url = parseTarget(target);
     if (url === null) return { status: 400, body: '400 Bad Request\n' };
     const route = routeFor(routes, url.pathname);
     if (route === undefined) return { status: 404, body: '404 page not found\n' };
     const isAllowed = route.methods === 'any' || method === 'GET' || method === 'HEAD';
     if (!isAllowed) return { status: 405, headers: { allow: 'GET, HEAD' }, body: 'Method Not Allowed\n' };
-    return route.handler({ method, path: url.pathname, query: url.searchParams, signal });
+    return route.handler({ method, path: url.pathname, query: url.searchParams, signal, client });
   }
 
   const close = async (): Promise<void> => {
@@ -122,6 +135,7 @@ async function listen(server: Server, address: string): Promise<void> {
 }
 
 interface Asked extends Pick<HttpRequest, 'method' | 'signal'> {
+  readonly client: HttpClient;
   /** As it stands in the request line: a path with its query, or a whole URL. */
   readonly target: string;
 }

@@ -28,6 +28,8 @@ export interface HttpLimits extends ConnectionLimits {
 export interface HttpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** Of the client, as the connection has it. */
+  readonly address: string | undefined;
   /** Rejects when the client is gone. A body that is too large is not read, and its connection ends with the answer. */
   readonly body: (maxBytes: number) => Promise<Buffer | 'too large'>;
   readonly send: (answer: HttpAnswer) => void;
@@ -157,6 +159,7 @@ export function createHttpConnections(
     return {
       request,
       response,
+      address: connection.address,
       body: async (maxBytes) => {
         const declared = Number(request.headers['content-length'] ?? 0);
         if (declared > maxBytes) return tooLarge();

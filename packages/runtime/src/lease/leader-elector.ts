@@ -18,6 +18,7 @@ import { createReporter, type ReportDeps } from './election-report.ts';
 import type { ElectionResult, ElectionState, Input, Turn } from './election-state.ts';
 import { createInbox } from './inbox.ts';
 import { isStalled, mayStartWork } from './leading.ts';
+import { holderOf } from './record.ts';
 import { createRenewalGate } from './renewal-gate.ts';
 import { beginStandby } from './standby.ts';
 import { step } from './step.ts';
@@ -49,6 +50,8 @@ export interface LeaderElector {
    */
   run(signal: AbortSignal, work: LeadingWork): Promise<ElectionResult>;
   readonly isLeader: boolean;
+  /** The identity in the Lease, as far as it was seen; empty if nobody holds it. */
+  readonly holder: string;
   /** False only for a leader that has not confirmed its lease for a long time. A standby is always healthy. */
   readonly isHealthy: boolean;
 }
@@ -130,6 +133,10 @@ export function createLeaderElector(deps: LeaderElectionDeps, options: LeaderEle
     },
     get isLeader() {
       return state.kind === 'leading';
+    },
+    get holder() {
+      const observed = state.kind === 'standby' || state.kind === 'leading' ? state.observed : undefined;
+      return observed === undefined ? '' : holderOf(observed.lease);
     },
     get isHealthy() {
       if (state.kind !== 'leading') return true;

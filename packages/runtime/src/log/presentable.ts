@@ -5,7 +5,7 @@
  */
 import type { Facts } from './logger.ts';
 
-const credentials: ReadonlySet<string> = new Set(['secrets', 'token', 'password', 'authorization']);
+export const credentials: ReadonlySet<string> = new Set(['secrets', 'token', 'password', 'authorization']);
 
 export function presentable(facts: Facts): Facts {
   const entries = Object.entries(facts);

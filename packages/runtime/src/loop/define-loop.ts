@@ -6,6 +6,7 @@ import type { ControllerPorts } from '../controller/controller.ts';
 import { openGate } from '../controller/start-gate.ts';
 import { done, type Outcome, retry } from '../controller/reconcile.ts';
 import { runWorkers } from '../controller/workers.ts';
+import type { LoopRecord } from '../inspection/inspection.ts';
 import { traced } from '../tracing/run-trace.ts';
 import { createWorkQueue } from '../workqueue/create-work-queue.ts';
 import { retryLimiter } from '../workqueue/rate-limiters.ts';
@@ -14,6 +15,7 @@ import { changeHandler } from './change.ts';
 import { confirm, hasDoubts } from './confirm.ts';
 import { runFlow } from './flow.ts';
 import type { AssembledLoop, Caches, Change, EndedRun, Loop, LoopSpec, LoopTypes, Handler } from './loop.ts';
+import { inspectedBy, uidOf } from './inspected.ts';
 import { startTrace, type TracedQueue } from './trace.ts';
 import { watch, type Watching } from './watch.ts';
 
@@ -31,8 +33,9 @@ function assemble<L extends LoopTypes>(spec: LoopSpec<L>, ports: ControllerPorts
     rateLimiter: (spec.limiter ?? limiterOf(spec))(ports),
     ...(lanes === undefined ? {} : { lanes: { ...lanes, classify: (key) => lanes.classify(caches, key) } }),
   });
-  const run = createRun(spec, ports, { watching, queue });
-  addHandlers(spec, { informers, caches, queue });
+  const record = ports.inspection && inspectedBy(ports.inspection, spec, { watching, queue });
+  const run = createRun(spec, ports, { watching, queue, record });
+  addHandlers(spec, { informers, caches, queue, record });
   for (const source of spec.sources ?? []) {
     source((key, when = 'now') => (when === 'now' ? queue.add(key) : queue.addRateLimited(key)));
   }
@@ -74,9 +77,10 @@ interface Handling<L extends LoopTypes> {
   readonly informers: Watching['informers'];
   readonly caches: Caches<L>;
   readonly queue: WorkQueue<L['key']>;
+  readonly record: LoopRecord<L['key']> | undefined;
 }
 
-function addHandlers<L extends LoopTypes>(spec: LoopSpec<L>, { informers, caches, queue }: Handling<L>): void {
+function addHandlers<L extends LoopTypes>(spec: LoopSpec<L>, { informers, caches, queue, record }: Handling<L>): void {
   const handlers = spec.handlers as Readonly<Record<string, Handler<L, KubeObject> | undefined>>;
   const primary = spec.primary as AnyPrimary<L> | undefined;
   for (const [name, informer] of informers) {
@@ -101,6 +105,7 @@ function addHandlers<L extends LoopTypes>(spec: LoopSpec<L>, { informers, caches
   function forget({ keyOf, forget: forgetObject }: AnyPrimary<L>, object: KubeObject): void {
     const key = keyOf(object);
     queue.forget(key);
+    record?.forget(key);
     forgetObject?.(key, object);
   }
 }
@@ -114,10 +119,16 @@ interface AnyPrimary<L extends LoopTypes> {
 
 interface RunQueue<Key extends string> extends TracedQueue<Key>, Pick<WorkQueue<Key>, 'begin'> {}
 
+interface RunDeps<Key extends string> {
+  readonly watching: Watching;
+  readonly queue: RunQueue<Key>;
+  readonly record: LoopRecord<Key> | undefined;
+}
+
 function createRun<L extends LoopTypes>(
   spec: LoopSpec<L>,
   { client, clock, random, logger, tracer, gate = openGate }: ControllerPorts,
-  { watching, queue }: { readonly watching: Watching; readonly queue: RunQueue<L['key']> },
+  { watching, queue, record }: RunDeps<L['key']>,
 ): (key: L['key'], signal: AbortSignal) => Promise<Outcome> {
   const { name, observe, context, flow, onConclude, onEnd } = spec;
   const caches = watching.caches as unknown as Caches<L>;
@@ -139,7 +150,8 @@ function createRun<L extends LoopTypes>(
     const ended = () => ({ key, caches, logger, durationMs: clock.monotonicMs() - startedMs });
     const trace = tracer && startTrace(tracer, spec, { caches, queue, key });
     const writing = trace === undefined ? client : traced(client, trace);
-    const run = { client: writing, clock, random, logger, context, key, caches, signal, span: trace };
+    const recorded = record?.began({ key, uid: uidOf(spec, caches, key) }, trace);
+    const run = { client: writing, clock, random, logger, context, key, caches, signal, span: recorded ?? trace };
     let concluded: EndedRun<L>['concluded'];
     try {
       const conclusion = await runFlow(
@@ -150,15 +162,20 @@ function createRun<L extends LoopTypes>(
           const action = perform.name.replace(/\d+$/, '');
           log(key, row, action);
           trace?.decided(row, action);
+          recorded?.decided(row, action);
           // The process may have stood still since the last step. It waits for its end then, or for a renewal.
           if (!gate.held) await gate.whenOpen(signal);
         },
       );
       log(key, conclusion.row, conclusion.kind);
       trace?.concluded(conclusion);
+      recorded?.ended({ conclusion });
       concluded = { observed, conclusion };
       onConclude?.({ ...ended(), ...concluded });
       return conclusion.outcome;
+    } catch (error) {
+      if (concluded === undefined) recorded?.ended({ error });
+      throw error;
     } finally {
       trace?.end();
       onEnd?.({ ...ended(), concluded });

@@ -195,6 +195,8 @@ export interface LoopSpec<L extends LoopTypes> {
   readonly limiter?: (ports: Pick<ControllerPorts, 'clock' | 'random'>) => RateLimiter<L['key']>;
   /** The objects that name the trace of a run. Default: the object of `primary` whose key in the cache is the key of the run. */
   readonly traced?: (caches: Caches<L>, key: L['key']) => TracedObjects;
+  /** Words for what the process remembers of a key and no object shows, for `/debug/explain`: no values. Default: none. */
+  readonly remembered?: (key: L['key']) => readonly string[];
   /** Keys that get one more run after an orderly stop, whatever their backoff says. Default: none. */
   readonly lastRuns?: () => readonly L['key'][];
 }

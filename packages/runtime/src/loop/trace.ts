@@ -14,7 +14,7 @@ export function startTrace<L extends LoopTypes>(
   spec: LoopSpec<L>,
   { caches, queue, key }: { readonly caches: Caches<L>; readonly queue: TracedQueue<L['key']>; readonly key: L['key'] },
 ): RunTrace | undefined {
-  const { object, volume } = (spec.traced ?? objectsOf(spec))(caches, key);
+  const { object, volume } = objectsOf(spec)(caches, key);
   const span = tracer.start(
     `reconcile ${spec.name}`,
     {
@@ -39,8 +39,9 @@ function laneOf<L extends LoopTypes>({ lanes }: LoopSpec<L>, caches: Caches<L>, 
   }
 }
 
-function objectsOf<L extends LoopTypes>({ primary }: LoopSpec<L>) {
-  return (caches: Caches<L>, key: L['key']): TracedObjects => ({
-    object: primary && caches[primary.watch].get(key as never),
-  });
+/** The objects of a key, as the loop names them, or that of its primary. */
+export function objectsOf<L extends LoopTypes>({ primary, traced }: LoopSpec<L>): TracesOf<L> {
+  return traced ?? ((caches, key) => ({ object: primary && caches[primary.watch].get(key as never) }));
 }
+
+type TracesOf<L extends LoopTypes> = (caches: Caches<L>, key: L['key']) => TracedObjects;

@@ -49,6 +49,10 @@ export async function runAssembly<Opened>(
   const { lease, assemble } = await prepare(opened, diagnostics);
   const work = withCaches({ ...deps, client: api.client }, assemble);
   if (elect !== undefined) return await elect(work, signal);
-  const leaseDeps = { ...deps, connect: () => connect('lease'), onElector: (made: LeaderElector) => (elector = made) };
+  const onElector = (made: LeaderElector): void => {
+    elector = made;
+    deps.inspection?.elects(made);
+  };
+  const leaseDeps = { ...deps, connect: () => connect('lease'), onElector };
   return await runUnderLease(leaseDeps, { lease, work }, signal);
 }

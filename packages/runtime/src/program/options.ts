@@ -52,6 +52,8 @@ export interface RunControllerOptions extends Partial<ApiParts>, Partial<Program
   readonly listen?: string | undefined;
   /** Additional routes. One for `/healthz` or `/metrics` replaces the default. */
   readonly routes?: readonly HttpRoute[];
+  /** Serves `/debug/explain`, what the process knows of one object: to this machine only, or to everybody who reaches `listen`. Default: neither recorded nor served. */
+  readonly debugExplain?: 'loopback' | 'any' | undefined;
   /** klog's level: 0 for what operators need, 4 for requests, 5 for each decision. Default 0. */
   readonly verbosity?: number;
   /** Gets a span for each run of a loop, and below it one for each write. Default: runs are not traced. */

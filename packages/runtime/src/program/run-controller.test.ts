@@ -421,6 +421,34 @@ describe('a program around loops', () => {
     expect(await text('/healthz')).toBe('');
   });
 
+  it('[explain#82] given debugExplain, then what the program knows of an object is served; without it there is no such page', async () => {
+    const ask = async (port: number) => await fetch(`http://127.0.0.1:${port}/debug/explain?kind=pv&key=a`);
+    for (const debugExplain of ['loopback', undefined] as const) {
+      const port = await freePort();
+      const listen = `127.0.0.1:${port}`;
+      const program = aProgram({ lease: undefined, listen, version: 'v7', ...(debugExplain && { debugExplain }) });
+      await until(() => program.seen().includes('yes'));
+      const response = await ask(port);
+      expect(response.status).toBe(debugExplain === undefined ? 404 : 200);
+      const document = debugExplain === undefined ? undefined : await response.json();
+      if (debugExplain !== undefined)
+        expect(document).toMatchObject({
+          version: 'v7',
+          pod: 'pod-1',
+          controllers: [{ program: 'labels', leading: true, holder: null }],
+        });
+      program.kill();
+      await program.ended;
+    }
+  });
+
+  it('given debugExplain without an address, then the program ends with 1 and says why', async () => {
+    const program = aProgram({ debugExplain: 'loopback' });
+    await program.ended;
+    expect(program.exits).toEqual([1]);
+    expect(program.logger.lines).toMatchObject([{ error: { message: 'debugExplain needs listen' } }]);
+  });
+
   it('given no lease, then the process is healthy', async () => {
     const port = await freePort();
     const program = aProgram({ lease: undefined, listen: `127.0.0.1:${port}` });

@@ -15,6 +15,8 @@ import { createRequestMetrics, type RequestMetrics } from '../api/request-metric
 import { userAgent } from '../api/user-agent.ts';
 import type { Controller } from '../controller/controller.ts';
 import { leaderHealthRoute, serveDiagnostics } from './serve-diagnostics.ts';
+import { debugExplainRoute } from '../inspection/debug-explain.ts';
+import { createInspection, type Inspection } from '../inspection/inspection.ts';
 import { createController } from '../loop/create-controller.ts';
 import { keepAlive } from '../process/node-process.ts';
 import { type Lifecycle, runProcess } from '../process/run-process.ts';
@@ -32,18 +34,20 @@ export async function runController(options: RunControllerOptions): Promise<void
 
 async function run(parts: Parts, options: RunControllerOptions, { signal, configure }: Lifecycle): Promise<number> {
   const { logger, logWriter } = parts;
-  const { drainMs, elect, lease, listen, tracer } = options;
+  const { drainMs, elect, lease, listen, tracer, debugExplain } = options;
+  if (debugExplain !== undefined && listen === '') throw new Error('debugExplain needs listen');
+  const inspection = debugExplain && createInspection(parts, options.name);
   configure({ onSignal: 'drain', flushLogs: logWriter.flush, ...(drainMs === undefined ? {} : { drainMs }) });
   const assembly: Assembly<void> = {
     connect: connections(parts, options),
     open: () => Promise.resolve(),
-    serve: async (isHealthy) => (listen === '' ? undefined : await serve(parts, options, isHealthy)),
+    serve: async (isHealthy) => (listen === '' ? undefined : await serve(parts, options, { isHealthy, inspection })),
     prepare: async () => ({
       lease: lease && { releaseOnExit: true, ...lease },
       assemble: (ports) => assemble(ports, options),
     }),
   };
-  const result = await runAssembly({ ...parts, elect, tracer }, assembly, signal);
+  const result = await runAssembly({ ...parts, elect, tracer, inspection }, assembly, signal);
   if (signal.aborted && result !== 'lost') return 0;
   logger.error(undefined, 'Stopped leading', { result });
   return 1;
@@ -69,12 +73,23 @@ function connections(parts: Parts, options: RunControllerOptions): () => Promise
   return () => connectApi({ ...parts, parts: replaced, requestMetrics }, { ...client, kubeconfig });
 }
 
-function serve(parts: Parts, { listen = ':8080', routes = [] }: RunControllerOptions, isHealthy: () => boolean) {
+interface Served {
+  readonly isHealthy: () => boolean;
+  readonly inspection: Inspection | undefined;
+}
+
+function serve(parts: Parts, options: RunControllerOptions, { isHealthy, inspection }: Served) {
+  const { listen = ':8080', routes = [], debugExplain: access = 'loopback', version = '' } = options;
+  const explained = { access, version, hostName: parts.hostName, inspections: inspection ? [inspection] : [] };
   return serveDiagnostics(parts, {
     address: listen,
     metricsPath: '/metrics',
     startedAtMs: performance.timeOrigin,
     droppedLinesMetric: 'log_lines_dropped',
-    routes: [{ ...leaderHealthRoute(isHealthy), path: '/healthz' }, ...routes],
+    routes: [
+      { ...leaderHealthRoute(isHealthy), path: '/healthz' },
+      ...(inspection === undefined ? [] : [debugExplainRoute(parts, explained)]),
+      ...routes,
+    ],
   });
 }

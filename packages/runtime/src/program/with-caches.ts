@@ -36,6 +36,7 @@ export function withCaches(
     const informers = createInformers(watching);
     const client = fenced(deps.client, () => gate.held);
     const recorders: EventRecorder[] = [];
+    using _ = deps.inspection?.leads();
     const ports = { ...deps, client, queueMetrics, informers, gate };
     const recorderOf = (options: EventRecorderOptions): EventRecorder => {
       const recorder = createEventRecorder(ports, options);

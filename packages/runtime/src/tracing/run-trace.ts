@@ -22,7 +22,7 @@ export class RunTrace implements CallParent {
     return this.#row;
   }
 
-  get traceparent(): string {
+  get traceparent(): string | undefined {
     return this.#span.traceparent;
   }
 

@@ -24,8 +24,8 @@ export interface Tracer {
 
 /** All methods may be called after the end, and have no effect then. None throws. */
 export interface Span {
-  /** W3C trace context, version 00, for what is called: `00-<trace id>-<span id>-<flags>`. */
-  readonly traceparent: string;
+  /** W3C trace context, version 00, for what is called: `00-<trace id>-<span id>-<flags>`. Undefined: what is called gets none. */
+  readonly traceparent: string | undefined;
   set(attributes: Attributes): void;
   /** Begins the span of a call to another process. Undefined: this span has ended, or has as many spans below it as are kept. */
   child(name: string, attributes: Attributes): Span | undefined;

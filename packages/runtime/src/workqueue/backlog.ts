@@ -17,6 +17,22 @@ export interface Backlog<Key extends string> {
   finished(key: Key, workedMs: number): void;
   /** Empty if there are no lanes. */
   lanes(nowMs: number): readonly LaneState[];
+  /** Undefined: the key does not wait. Passes over all waiting keys, so it is for questions of people. */
+  placeOf(key: Key): WaitingPlace | undefined;
+  /** When the oldest waiting key became dirty. Passes over waiting keys as `placeOf` does. */
+  oldestMs(): number | undefined;
+}
+
+/** Where a key waits. */
+export interface WaitingPlace {
+  /** Undefined: the queue has no lanes. */
+  readonly lane: string | undefined;
+  /** 1 for the key that is handed out next, of its lane. */
+  readonly place: number;
+  /** The number of keys that wait in its lane. */
+  readonly depth: number;
+  /** When it became dirty. */
+  readonly sinceMs: number;
 }
 
 /** A snapshot of a lane. */
@@ -62,5 +78,20 @@ export class FirstInFirstOut<Key extends string> implements Backlog<Key> {
 
   lanes(): readonly LaneState[] {
     return [];
+  }
+
+  placeOf(key: Key): WaitingPlace | undefined {
+    if (!this.#keys.has(key)) return undefined;
+    let place = 1;
+    for (const each of this.#keys) {
+      if (each === key) break;
+      place += 1;
+    }
+    const sinceMs = this.#since.at(place - 1);
+    return sinceMs === undefined ? undefined : { lane: undefined, place, depth: this.length, sinceMs };
+  }
+
+  oldestMs(): number | undefined {
+    return this.#since.at(0);
   }
 }

@@ -57,6 +57,8 @@ export function createWorkQueue<Key extends string>(
     begin: (key) => queue.begin(key),
     done: (key) => queue.done(key),
     waitedMs: (key) => queue.waitedMs(key),
+    inspect: (key) => ({ ...queue.inspect(key), dueMs: delayed.readyMs(key) }),
+    state: () => queue.state(),
     get length() {
       return queue.length;
     },

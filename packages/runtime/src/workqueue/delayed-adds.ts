@@ -53,6 +53,11 @@ export class DelayedAdds<Key extends string> {
     if (entry !== undefined) this.#remove(entry);
   }
 
+  /** The ready time of a key; undefined if it does not wait. */
+  readyMs(key: Key): number | undefined {
+    return this.#entries.get(key)?.readyMs;
+  }
+
   /** Drops all waiting keys. */
   clear(): void {
     this.#timer?.cancel();

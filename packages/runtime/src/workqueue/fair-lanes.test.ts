@@ -364,3 +364,37 @@ function expectTurns(runs: readonly { readonly key: string }[], waiting: readonl
     }
   }
 }
+
+describe('places', () => {
+  it('given any keys of two lanes and some handed out, then the place of a key is the number of keys of its lane up to it', () => {
+    const keys = fc.uniqueArray(
+      fc
+        .tuple(fc.constantFrom('attach', 'detach'), fc.constantFrom('a', 'b', 'c', 'd'), fc.nat(9))
+        .map((parts) => parts.join('/')),
+      { minLength: 1, maxLength: 30 },
+    );
+    fc.assert(
+      fc.property(keys, fc.nat(10), (all, taken) => {
+        const { backlog, take } = aBacklog();
+        for (const [at, key] of all.entries()) backlog.add(key, at);
+        take(Math.min(taken, all.length - 1));
+        const places = new Map(all.map((key) => [key, backlog.placeOf(key)?.place]));
+        const depths = new Map(['attach', 'detach'].map((lane) => [lane, 0]));
+        for (let key = backlog.take()?.key; key !== undefined; key = backlog.take()?.key) {
+          const { lane } = placeOf(key);
+          const place = (depths.get(lane) ?? 0) + 1;
+          depths.set(lane, place);
+          expect([key, places.get(key)]).toEqual([key, place]);
+        }
+      }),
+      { seed: 17, numRuns: 300 },
+    );
+  });
+
+  it('given a key that waits, then its lane, the depth of the lane and its age are known; of a key that does not wait nothing is', () => {
+    const { backlog } = aBacklog();
+    for (const key of ['attach/a/1', 'detach/a/1', 'detach/b/1']) backlog.add(key, 7);
+    expect(backlog.placeOf('detach/b/1')).toEqual({ lane: 'detach', place: 2, depth: 2, sinceMs: 7 });
+    expect([backlog.placeOf('detach/c/1'), backlog.oldestMs()]).toEqual([undefined, 7]);
+  });
+});

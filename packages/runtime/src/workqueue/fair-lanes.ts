@@ -9,7 +9,7 @@
  *
  * Not here: how many run at once (the workers), delays (delayed-adds.ts). Nothing is pre-empted, and no slot is kept free.
  */
-import type { Backlog, LaneState, WaitingKey } from './backlog.ts';
+import type { Backlog, LaneState, WaitingKey, WaitingPlace } from './backlog.ts';
 import { LaneShare } from './lane-share.ts';
 import { RoundRobin } from './round-robin.ts';
 
@@ -92,6 +92,36 @@ export class FairLanes<Key extends string> implements Backlog<Key> {
       for (const { lane, dirtyMs } of this.#waiting.values()) if (lane === name) oldestMs = Math.min(oldestMs, dirtyMs);
       return { lane: name, waiting, inFlight, oldestWaitingMs: nowMs - oldestMs };
     });
+  }
+
+  /** Exact while no key moves between groups; a group whose turn comes for an entry that is out of date loses it. */
+  placeOf(key: Key): WaitingPlace | undefined {
+    const entry = this.#waiting.get(key);
+    if (entry === undefined) return undefined;
+    const { lane, group, dirtyMs: sinceMs } = entry;
+    const sizes = new Map<string, number>();
+    let before = 0;
+    let isBefore = true;
+    for (const each of this.#waiting.values()) {
+      if (each.lane !== lane) continue;
+      sizes.set(each.group, (sizes.get(each.group) ?? 0) + 1);
+      if (each === entry) isBefore = false;
+      else if (isBefore && each.group === group) before += 1;
+    }
+    const { rotation, waiting: depth } = this.#named(lane);
+    let place = before + 1;
+    let isEarlier = true;
+    for (const other of rotation.groups()) {
+      if (other === group) isEarlier = false;
+      else place += Math.min(sizes.get(other) ?? 0, isEarlier ? before + 1 : before);
+    }
+    return { lane, place, depth, sinceMs };
+  }
+
+  oldestMs(): number | undefined {
+    let oldestMs: number | undefined;
+    for (const { dirtyMs } of this.#waiting.values()) oldestMs = Math.min(oldestMs ?? dirtyMs, dirtyMs);
+    return oldestMs;
   }
 
   #next(): Lane<Key> {

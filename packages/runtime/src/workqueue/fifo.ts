@@ -30,4 +30,14 @@ export class Fifo<T> {
     }
     return item;
   }
+
+  /** Undefined: fewer items wait. 0 is the next one. */
+  at(index: number): T | undefined {
+    return this.#items[this.#head + index];
+  }
+
+  /** What waits, in its order. */
+  *[Symbol.iterator](): Iterator<T> {
+    for (let at = this.#head; at < this.#items.length; at += 1) yield this.#items[at] as T;
+  }
 }

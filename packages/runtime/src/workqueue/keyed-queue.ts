@@ -14,6 +14,7 @@
 import type { Clock } from '../clock/clock.ts';
 import { FirstInFirstOut, type Backlog, type LaneState } from './backlog.ts';
 import type { QueueInstruments } from './queue-metrics.ts';
+import type { KeyState, QueueState } from './workqueue.ts';
 
 type Waiter<Key> = (key: Key | undefined) => void;
 
@@ -132,6 +133,15 @@ export class KeyedQueue<Key extends string> {
 
   waitedMs(key: Key): number {
     return this.#processing.get(key)?.waitedMs ?? 0;
+  }
+
+  inspect(key: Key): Pick<KeyState, 'waiting' | 'isRunning'> {
+    return { waiting: this.#waiting.placeOf(key), isRunning: this.#processing.has(key) };
+  }
+
+  state(): QueueState {
+    const oldestMs = this.#waiting.oldestMs();
+    return { waiting: this.#waiting.length, running: this.#processing.size, oldestMs };
   }
 
   /** False when the key waits already. */

@@ -28,4 +28,9 @@ export class RoundRobin<Item> {
     else this.#rotation.push(group);
     return item;
   }
+
+  /** The groups in the order of their turns. */
+  groups(): Iterable<string> {
+    return this.#rotation;
+  }
 }

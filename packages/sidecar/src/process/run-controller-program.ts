@@ -15,11 +15,18 @@ import {
   runAssembly,
 } from '@csi-sidecars/runtime/internal';
 import type { ProgramFlags } from '../programs/manifest.ts';
-import type { EndpointValues, KubeApiValues, RightsValues, TracingValues } from '../programs/shared-flags.ts';
+import type {
+  DebugExplainValues,
+  EndpointValues,
+  KubeApiValues,
+  RightsValues,
+  TracingValues,
+} from '../programs/shared-flags.ts';
 import { openRights, type Rights } from '../rights/rights.ts';
 import type { NeededRights } from '../rights/wanted.ts';
 import { openTracing } from '../tracing/open.ts';
 import type { Tracing } from '../tracing/tracing.ts';
+import { debugExplainRefused, openInspections } from './debug-explain.ts';
 import { type ElectionValues, leaseOf, orRefusedElection } from './election.ts';
 import { ExitError, exitCodes, orExit } from './exit.ts';
 import { runProgram } from './run-program.ts';
@@ -34,6 +41,7 @@ export interface ControllerValues
     KubeApiValues,
     RightsValues,
     EndpointValues,
+    DebugExplainValues,
     TracingValues {
   readonly master?: string;
   readonly 'enable-pprof'?: boolean;
@@ -116,7 +124,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   const { values, log } = started;
   const { clock, random } = host;
   const { signal } = lifecycle;
-  const refused = body.refused?.(values);
+  const refused = body.refused?.(values) ?? debugExplainRefused(values);
   if (refused !== undefined) throw new ExitError(exitCodes.failure, refused);
   const address = values['metrics-address'] || values['http-endpoint'];
   const scraped = address === '' ? undefined : await host.openMetrics();
@@ -125,6 +133,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   const tracing = await openTracing(host, { program: program.name, values, log, metrics: reported });
   const isElecting = values['leader-election'];
   const releases = started.gates.ReleaseLeaderElectionOnExit;
+  const inspections = openInspections(host, values, [program.name]);
   using rights = rightsOf(run, metrics);
 
   const assembly: Assembly<readonly [ControllerContext<V, G | ControllerGate>, Opened]> = {
@@ -138,7 +147,8 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
     serve: async (isHealthy) => {
       if (scraped === undefined) return undefined;
       // The route exists before the election: a liveness probe that gets 404 would end a replica that has just started.
-      const routes = isElecting && values['http-endpoint'] !== '' ? [leaderHealthRoute(isHealthy)] : [];
+      const health = isElecting && values['http-endpoint'] !== '' ? [leaderHealthRoute(isHealthy)] : [];
+      const routes = [...health, ...inspections.routes];
       const isProfiled = values['enable-pprof'] === true;
       return await serveProgram(run, { ...body, address, metrics: scraped, isProfiled, routes });
     },
@@ -150,7 +160,13 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
       return { lease: leaseOf(host, { values, lockName, release: releases ? 'onExit' : 'never' }), assemble };
     },
   };
-  const deps = { ...host, logger: rights.marked(log), metrics: reported, tracer: tracing?.tracerOf(program.name) };
+  const deps = {
+    ...host,
+    logger: rights.marked(log),
+    metrics: reported,
+    tracer: tracing?.tracerOf(program.name),
+    inspection: inspections.of(program.name),
+  };
   // The lease is released by then.
   await using _ = { [Symbol.asyncDispose]: async () => tracing?.close() };
   const result = await orRefusedElection(() => runAssembly(deps, assembly, signal));

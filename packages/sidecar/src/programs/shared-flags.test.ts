@@ -12,6 +12,8 @@ it('given --help, then each flag that programs share has its type, its text and 
     \tLog at the start which rights the account lacks. (default true)
   -csi-address string
     \tAddress of the CSI driver socket. (default "/run/csi/socket")
+  -debug-explain string
+    \t/debug/explain on --http-endpoint, for csi-sidecars explain: off, loopback (this pod only), any. (default "off")
   -http-endpoint string
     \tThe TCP address of the HTTP server for metrics and leader election health, for example :8080. Empty: no server. Excludes --metrics-address.
   -kube-api-burst int

@@ -132,6 +132,20 @@ export interface EndpointValues {
   readonly 'metrics-path': string;
 }
 
+export interface DebugExplainValues {
+  /** Our own flag. */
+  readonly 'debug-explain': string;
+}
+
+export const debugExplainFlags: FlagsOf<DebugExplainValues> = inGroup(process, {
+  'debug-explain': rare(
+    stringFlag(
+      'off',
+      '/debug/explain on --http-endpoint, for csi-sidecars explain: off, loopback (this pod only), any.',
+    ),
+  ),
+});
+
 export const metricsPathFlag: Flag<string> = rare(
   stringFlag('/metrics', 'The HTTP path where prometheus metrics are exposed.'),
 );
@@ -194,7 +208,14 @@ export function retryFlags(what: string): FlagsOf<RetryValues> {
 
 /** The flags of every sidecar that talks to the API server and to a driver. */
 export interface StandardValues
-  extends LoggingValues, LeaderElectionValues, KubeApiValues, RightsValues, EndpointValues, TracingValues {
+  extends
+    LoggingValues,
+    LeaderElectionValues,
+    KubeApiValues,
+    RightsValues,
+    EndpointValues,
+    DebugExplainValues,
+    TracingValues {
   readonly automaxprocs: boolean;
   readonly version: boolean;
   readonly 'csi-address': string;
@@ -208,6 +229,7 @@ export const standardFlags: FlagsOf<StandardValues> = {
   ...kubeApiFlags,
   ...rightsFlags,
   ...endpointFlags,
+  ...debugExplainFlags,
   ...tracingFlags,
   automaxprocs: automaxprocsFlag,
   version: versionFlag,

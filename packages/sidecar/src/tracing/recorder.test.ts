@@ -52,7 +52,7 @@ describe('what is kept', () => {
     const { kept, start } = setUp(0);
     const run = start();
     const call = run.child('call', {})!;
-    expect([run.traceparent.slice(-3), call.traceparent.slice(-3)]).toEqual(['-00', '-00']);
+    expect([run.traceparent?.slice(-3), call.traceparent?.slice(-3)]).toEqual(['-00', '-00']);
     call.end('failed');
     run.end('failed');
     expect(kept[0]?.spans.map(({ name }) => name)).toEqual(['reconcile q', 'call']);

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Whether what an endpoint has answered is an answer at all: everything that is used of it is looked at, and the rest is dropped. */
+import { isDnsSubdomain } from '@csi-sidecars/volume';
+
+export interface ToldRun {
+  readonly row: string | null;
+  readonly action: string | null;
+  readonly method: string | null;
+  readonly startedMs: number;
+}
+
+export interface ToldDecision {
+  readonly row: string;
+  readonly action: string;
+  readonly atMs: number;
+  readonly code: string | null;
+  readonly text: string | null;
+}
+
+export interface ToldLoop {
+  readonly known: boolean;
+  readonly uid: string | null;
+  readonly place: number | null;
+  readonly depth: number;
+  readonly run: ToldRun | null;
+  readonly last: ToldDecision | null;
+  /** Null: there is no failure, or no time for the next run. */
+  readonly nextMs: number | null;
+}
+
+export interface ToldController {
+  readonly program: string;
+  readonly leading: boolean;
+  readonly holder: string | null;
+  readonly version: string;
+  readonly pod: string | null;
+  readonly loops: readonly ToldLoop[];
+}
+
+/** Undefined: the text is no answer of `/debug/explain`. */
+export function parseAnswer(text: string): readonly ToldController[] | undefined {
+  try {
+    const answer = record(JSON.parse(text));
+    // What it decides about the subject is not for the endpoint to say.
+    if (answer['kind'] !== 'DebugExplanation' || 'verdict' in answer || 'exitCode' in answer) return undefined;
+    if (answer['apiVersion'] !== 'csi-sidecars/v1') return undefined;
+    const version = word(answer['version']);
+    const pod = string(answer['pod']);
+    return list(answer['controllers']).map((each) => controllerOf(record(each), { version, pod }));
+  } catch {
+    return undefined;
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function controllerOf(
+  fields: Fields,
+  { version, pod }: { readonly version: string; readonly pod: string },
+): ToldController {
+  return {
+    program: word(fields['program']),
+    leading: boolean(fields['leading']),
+    holder: orNull(fields['holder'], string),
+    version,
+    pod: isDnsSubdomain(pod) ? pod : null,
+    loops: list(fields['loops']).map((each) => loopOf(record(each))),
+  };
+}
+
+function loopOf(fields: Fields): ToldLoop {
+  const queue = record(fields['queue']);
+  const backoff = orNull(fields['backoff'], record);
+  return {
+    known: boolean(fields['known']),
+    uid: orNull(fields['uid'], string),
+    place: orNull(queue['place'], count),
+    depth: count(queue['depth']),
+    run: orNull(fields['run'], (run) => runOf(record(run))),
+    last: orNull(fields['last'], (last) => decisionOf(record(last))),
+    nextMs: backoff && orNull(backoff['nextAt'], time),
+  };
+}
+
+function runOf(fields: Fields): ToldRun {
+  return {
+    row: orNull(fields['row'], rowId),
+    action: orNull(fields['action'], word),
+    method: orNull(fields['method'], word),
+    startedMs: time(fields['startedAt']),
+  };
+}
+
+function decisionOf(fields: Fields): ToldDecision {
+  return {
+    row: rowId(fields['row']),
+    action: word(fields['action']),
+    atMs: time(fields['at']),
+    code: orNull(fields['code'], word),
+    text: orNull(fields['text'], string),
+  };
+}
+
+function orNull<T>(value: unknown, read: (value: unknown) => T): T | null {
+  return value === null ? null : read(value);
+}
+
+function record(value: unknown): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new TypeError('no object');
+  return value as Fields;
+}
+
+const mostItems = 100;
+
+function list(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value) || value.length > mostItems) throw new TypeError('no list');
+  return value;
+}
+
+function boolean(value: unknown): boolean {
+  if (typeof value !== 'boolean') throw new TypeError('no boolean');
+  return value;
+}
+
+function count(value: unknown): number {
+  if (!Number.isSafeInteger(value) || (value as number) < 0) throw new TypeError('no number');
+  return value as number;
+}
+
+function time(value: unknown): number {
+  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  if (!Number.isFinite(ms)) throw new TypeError('no time');
+  return ms;
+}
+
+const mostCharacters = 1_024;
+
+function string(value: unknown): string {
+  if (typeof value !== 'string' || value.length > mostCharacters) throw new TypeError('no text');
+  return value;
+}
+
+/** A name of a program, of a function, of a code, a version. */
+function word(value: unknown): string {
+  if (typeof value !== 'string' || !/^[\w.+-]{0,64}$/.test(value)) throw new TypeError('no word');
+  return value;
+}
+
+function rowId(value: unknown): string {
+  if (typeof value !== 'string' || !/^[A-Z]{1,3}\d{1,4}[a-z]?$/.test(value)) throw new TypeError('no row');
+  return value;
+}

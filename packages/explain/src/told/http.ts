@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/** One GET of an endpoint on this machine. Redirects are not followed, and no more is read than an answer may have. */
+import { request as startRequest } from 'node:http';
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** Rejects when there is no answer, when it has more than 64 KiB, and with the reason of the signal. */
+export type AskHttp = (url: URL, signal: AbortSignal) => Promise<HttpAnswer>;
+
+const mostBytes = 64 * 1_024;
+
+export const askHttp: AskHttp = (url, signal) =>
+  new Promise((resolve, reject) => {
+    const request = startRequest(url, { agent: false, signal, headers: { accept: 'application/json' } }, (response) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      response.on('data', (chunk: Buffer) => {
+        length += chunk.length;
+        if (length > mostBytes) request.destroy(new Error('the answer has more than 64 KiB'));
+        else chunks.push(chunk);
+      });
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          contentType: response.headers['content-type'] ?? '',
+          body: Buffer.concat(chunks).toString(),
+        }),
+      );
+      response.on('error', reject);
+    });
+    request.on('error', (error) => reject(signal.aborted ? (signal.reason as Error) : error));
+    request.end();
+  });

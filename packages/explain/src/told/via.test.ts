@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+/** `--via`: what the leader itself says, and whatever else may answer at its address. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  addWithEvent,
+  ago,
+  asked,
+  attachment,
+  claim,
+  clusterOf,
+  csiDriver,
+  driver,
+  explain,
+  leading,
+  add,
+  namespace,
+  runWith,
+  storageClass,
+} from '../../testing/cluster.ts';
+import { parseEndpoints } from './endpoints.ts';
+import { type AskHttp, askHttp } from './http.ts';
+
+const url = 'http://127.0.0.1:8080';
+const via = `--via=${url}`;
+
+const aLoop = {
+  known: true,
+  uid: null,
+  queue: { name: 'q', lane: null, depth: 0, place: null, waitingSince: null, workers: 1, busy: 0 },
+  run: null,
+  last: null,
+  backoff: null,
+  memory: [],
+};
+
+function anAnswer(loops: readonly object[], controller: object = {}): object {
+  return {
+    apiVersion: 'csi-sidecars/v1',
+    kind: 'DebugExplanation',
+    version: 'v1.2.3',
+    pod: 'pod-1',
+    now: '2026-01-01T00:00:00Z',
+    known: true,
+    controllers: [
+      {
+        program: 'csi-attacher',
+        leading: true,
+        leadingSince: '2026-01-01T00:00:00Z',
+        holder: 'pod-1_x',
+        caches: [],
+        queues: [],
+        loops,
+        ...controller,
+      },
+    ],
+  };
+}
+
+function answering(document: unknown, fields: Partial<Awaited<ReturnType<AskHttp>>> = {}) {
+  const urls: string[] = [];
+  const ask: AskHttp = async (asking) => {
+    urls.push(asking.href);
+    return { status: 200, contentType: 'application/json', body: JSON.stringify(document), ...fields };
+  };
+  return { ask, urls };
+}
+
+/** A VolumeAttachment without a status for twelve minutes, and its attacher, which lives. */
+function waitingAttachment() {
+  const host = clusterOf([csiDriver()]);
+  const leaseName = `external-attacher-leader-${driver.replaceAll('.', '-')}`;
+  add(host, attachment('csi-1', { metadata: { creationTimestamp: ago(host, 720) } }));
+  add(host, ...leading(host, 'csi-attacher', leaseName));
+  return host;
+}
+
+/** A claim that the driver has refused nine times: a person is needed. */
+function refusedClaim() {
+  const host = clusterOf([storageClass('gp'), csiDriver()]);
+  addWithEvent(host, claim('data', { metadata: asked }), {
+    reason: 'ProvisioningFailed',
+    message: 'rpc error: code = InvalidArgument desc = pool p1 does not exist',
+    firstAgo: 900,
+    lastAgo: 14,
+    count: 9,
+  });
+  return host;
+}
+
+describe('the leader says', () => {
+  it('[explain#17] given a key that waits in its queue, then the sentence has its place, and the retry is exact', async () => {
+    const { ask, urls } = answering(anAnswer([{ ...aLoop, queue: { ...aLoop.queue, place: 400, depth: 900 } }]));
+    const { code, document } = await explain(waitingAttachment(), ['va/csi-1', via], ask);
+    expect([code, document.row]).toEqual([3, 'X51']);
+    expect(document.sentence).toBe('csi-attacher waits in its queue, at place 400 of 900');
+    expect(document.retry).toMatchObject({ will: 'yes', exact: true });
+    expect(document.driver?.sidecars).toMatchObject([{ program: 'csi-attacher', flavour: 'ours', version: 'v1.2.3' }]);
+    expect(urls).toEqual([`${url}/debug/explain?kind=va&key=csi-1`]);
+  });
+
+  it('given a call under way, then the decision is told, with its row and its method', async () => {
+    const host = waitingAttachment();
+    const run = {
+      row: 'A12',
+      action: 'publish',
+      method: 'ControllerPublishVolume',
+      startedAt: ago(host, 14),
+      deadlineAt: null,
+    };
+    const { document } = await explain(host, ['va/csi-1', via], answering(anAnswer([{ ...aLoop, run }])).ask);
+    expect(document.decision).toMatchObject({ origin: 'told', row: 'A12', program: 'csi-attacher', assumed: [] });
+    expect(document.decision?.sentence).toMatch(/^calls ControllerPublishVolume since 1[45] s$/);
+    expect(document.sentence).toMatch(/^csi-attacher calls ControllerPublishVolume/);
+    expect(host.printed()).toContain('A12');
+  });
+
+  it('given the end of a backoff, then the retry is that moment, and the screen calls the decision told', async () => {
+    const host = refusedClaim();
+    const nextAt = new Date(host.clock.nowMs() + 90_000).toISOString();
+    const last = {
+      row: 'C24',
+      action: 'conclude',
+      at: ago(host, 14),
+      tookSeconds: 1,
+      code: 'InvalidArgument',
+      text: 'no pool',
+    };
+    const answer = anAnswer([{ ...aLoop, last, backoff: { failures: 9, nextAt } }], { program: 'csi-provisioner' });
+    const { document } = await explain(host, ['pvc/data', '-n', namespace, via], answering(answer).ask);
+    const next = nextAt.replace(/\.\d+Z/, 'Z');
+    expect(document.retry).toMatchObject({ will: 'yes', earliest: next, latest: next, exact: true });
+    expect(await runWith(host, ['pvc/data', '-n', namespace, via], { columns: 100, ask: answering(answer).ask })).toBe(
+      4,
+    );
+    expect(host.printed()).toContain('C24 of csi-provisioner (told)');
+  });
+});
+
+describe('whatever else answers', () => {
+  const outside = async () => await explain(refusedClaim(), ['pvc/data', '-n', namespace]);
+
+  it.each([
+    ['[explain#78] given a port-forward that nobody has opened', new Error('connect ECONNREFUSED'), 'ECONNREFUSED'],
+    [
+      '[explain#79] given an upstream program',
+      { status: 404, contentType: 'text/plain', body: '404 page not found\n' },
+      '404',
+    ],
+    ['[explain#80] given HTML', { contentType: 'text/html', body: '<html>' }, 'no JSON'],
+    [
+      '[explain#80] given JSON with fields of a verdict',
+      { body: JSON.stringify({ ...anAnswer([aLoop]), verdict: 'done', exitCode: 0 }) },
+      'not that of csi-sidecars',
+    ],
+    [
+      '[explain#80] given another document',
+      { body: JSON.stringify({ kind: 'Explanation', verdict: 'done' }) },
+      'not that of csi-sidecars',
+    ],
+    [
+      'given a row that is none',
+      {
+        body: JSON.stringify(
+          anAnswer([
+            { ...aLoop, last: { row: 'C1\n', action: 'x', at: '2026-01-01T00:00:00Z', code: null, text: null } },
+          ]),
+        ),
+      },
+      'not that of csi-sidecars',
+    ],
+    [
+      'given a place that is none',
+      { body: JSON.stringify(anAnswer([{ ...aLoop, queue: { depth: 1, place: -1 } }])) },
+      'not that of csi-sidecars',
+    ],
+    ['given 429', { status: 429 }, '429'],
+    ['given 503', { status: 503 }, '503'],
+    [
+      'given a standby',
+      { body: JSON.stringify(anAnswer([], { program: 'csi-provisioner', leading: false, holder: 'pod-2\u001b[2J' })) },
+      'pod-2?[2J does',
+    ],
+    [
+      'given the leader of another program',
+      { body: JSON.stringify(anAnswer([aLoop])) },
+      'no endpoint is that of csi-provisioner',
+    ],
+  ])('%s, then one line says so, and the answer is that from outside', async (_title, given, line) => {
+    const host = refusedClaim();
+    const ask: AskHttp = async () => {
+      if (given instanceof Error) throw given;
+      return { status: 200, contentType: 'application/json', body: '', ...given };
+    };
+    const { code, document } = await explain(host, ['pvc/data', '-n', namespace, via], ask);
+    const plain = await outside();
+    expect([code, { ...document, cost: null }]).toEqual([4, { ...plain.document, cost: null }]);
+    const lines = host.logged().trimEnd().split('\n');
+    expect(lines).toEqual([expect.stringContaining(line)]);
+    expect(lines[0]).toMatch(/^[ -~]*$/);
+  });
+
+  it('[explain#80] given a leader that is done with everything, then the exit code of a person who is needed stays', async () => {
+    const { code, document } = await explain(
+      refusedClaim(),
+      ['pvc/data', '-n', namespace, via],
+      answering(anAnswer([{ ...aLoop, known: false }], { program: 'csi-provisioner' })).ask,
+    );
+    expect([code, document.verdict]).toEqual([4, 'person']);
+  });
+
+  it('[explain#78] given an endpoint that is silent, then after five seconds one line says so', async () => {
+    const host = refusedClaim();
+    const { code } = await explain(host, ['pvc/data', '-n', namespace, via], () => new Promise(() => undefined));
+    expect(code).toBe(4);
+    expect(host.logged()).toContain('deadline of 5000 ms exceeded');
+  });
+
+  it('given an answer about an object of another uid, then it is not used', async () => {
+    const loop = { ...aLoop, uid: 'uid-of-another', queue: { ...aLoop.queue, place: 1, depth: 1 } };
+    const answer = anAnswer([loop], { program: 'csi-provisioner' });
+    const { document } = await explain(refusedClaim(), ['pvc/data', '-n', namespace, via], answering(answer).ask);
+    expect(document.retry?.exact).toBe(false);
+  });
+});
+
+describe('the address', () => {
+  it.each([
+    'https://127.0.0.1:1',
+    'http://10.0.0.1:1',
+    'http://evil.example.com',
+    'http://127.0.0.1.evil.example.com',
+    'http://u:p@127.0.0.1',
+    'http://127.0.0.1/x',
+    'http://127.0.0.1/?x',
+    '127.0.0.1:1',
+    Array(9).fill('http://127.0.0.1:1').join(','),
+  ])('given --via=%s, then the exit code is 2, and nothing is asked', async (text) => {
+    const host = clusterOf([]);
+    const { ask, urls } = answering({});
+    expect(await runWith(host, ['pvc/data', `--via=${text}`], { ask })).toBe(2);
+    expect([urls, host.logged().includes('u:p')]).toEqual([[], false]);
+  });
+
+  it('given addresses of this machine, then each is asked at its endpoint, localhost by its address', () => {
+    const endpoints = parseEndpoints('http://localhost:1,http://[::1]:2,http://127.1.2.3:3/');
+    expect(endpoints.kind === 'endpoints' && endpoints.urls.map(String)).toEqual([
+      'http://127.0.0.1:1/debug/explain',
+      'http://[::1]:2/debug/explain',
+      'http://127.1.2.3:3/debug/explain',
+    ]);
+  });
+});
+
+describe('over HTTP', () => {
+  async function serving(respond: (write: (text: string) => void, end: () => void) => void) {
+    const server = createServer((_request, response) => {
+      response.setHeader('content-type', 'application/json');
+      respond(
+        (text) => void response.write(text),
+        () => void response.end(),
+      );
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/debug/explain`);
+  }
+
+  it('given an answer, then it is read with its type', async () => {
+    const at = await serving((write, end) => {
+      write('{}');
+      end();
+    });
+    expect(await askHttp(at, new AbortController().signal)).toEqual({
+      status: 200,
+      contentType: 'application/json',
+      body: '{}',
+    });
+  });
+
+  it('[explain#80] given ten mebibytes, then no more than an answer may have is read', async () => {
+    const at = await serving((write, end) => {
+      for (let part = 0; part < 160; part += 1) write('x'.repeat(65_536));
+      end();
+    });
+    await expect(askHttp(at, new AbortController().signal)).rejects.toThrow('more than 64 KiB');
+  });
+
+  it('given no answer, then it is rejected with the reason of the signal', async () => {
+    const at = await serving(() => undefined);
+    const stop = new AbortController();
+    const answer = askHttp(at, stop.signal);
+    stop.abort(new Error('enough'));
+    await expect(answer).rejects.toThrow('enough');
+  });
+});

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/** `--debug-explain`: which command lines are refused, and the recorders and the route of a process. */
+import type { HttpRoute } from '@csi-sidecars/runtime';
+import { createInspection, debugExplainRoute, type Inspection } from '@csi-sidecars/runtime/internal';
+import type { DebugExplainValues } from '../programs/shared-flags.ts';
+import type { ProcessHost } from './host.ts';
+
+interface Values extends DebugExplainValues {
+  readonly 'http-endpoint': string;
+  readonly 'metrics-address'?: string;
+}
+
+const modes = ['off', 'loopback', 'any'] as const;
+
+/** The reason why the command line cannot be run; undefined if it can. */
+export function debugExplainRefused(values: Values): string | undefined {
+  const mode = values['debug-explain'];
+  if (!modes.some((each) => each === mode))
+    return `--debug-explain must be ${modes.join(', ')}, not ${JSON.stringify(mode)}`;
+  const address = values['http-endpoint'] || values['metrics-address'];
+  return mode === 'off' || address ? undefined : `--debug-explain=${mode} needs --http-endpoint`;
+}
+
+export interface Inspections {
+  /** Of the controller of that name; undefined: nothing is recorded. */
+  readonly of: (program: string) => Inspection | undefined;
+  /** None: there is no such page. */
+  readonly routes: readonly HttpRoute[];
+}
+
+/** One inspection for each controller of the process. Assumes a command line that is not refused. */
+export function openInspections(
+  host: Pick<ProcessHost, 'clock' | 'version' | 'hostName'>,
+  values: DebugExplainValues,
+  programs: readonly string[],
+): Inspections {
+  const access = values['debug-explain'];
+  if (access !== 'loopback' && access !== 'any') return { of: () => undefined, routes: [] };
+  const inspections = new Map(programs.map((program) => [program, createInspection(host, program)]));
+  const { version, hostName } = host;
+  const route = debugExplainRoute(host, { access, version, hostName, inspections: [...inspections.values()] });
+  return { of: (program) => inspections.get(program), routes: [route] };
+}
