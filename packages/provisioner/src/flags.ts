@@ -124,10 +124,7 @@ export const provisionerProgram: ProgramFlags<ProvisionerValues, ProvisionerGate
       ),
       brief: 'Finalizer of a claim against leaked volumes: always, ambiguous or off.',
     },
-    'audit-interval': durationFlag(
-      0,
-      "Period of the comparison of the driver's volumes with PersistentVolumes, at least 10m; 0 disables.",
-    ),
+    'audit-interval': durationFlag(0, "Period of the audit of the driver's volumes, at least 10m; 0: none."),
     'feature-gates': gatesFlag(gates),
   },
 };

@@ -52,10 +52,7 @@ export const snapshotterProgram: ProgramFlags<SnapshotterValues, SnapshotterGate
     timeout: durationFlag(60_000, 'Timeout of CSI calls of one operation.'),
     'extra-create-metadata': boolFlag(false, 'Add snapshot metadata to the parameters of create requests.'),
     'node-deployment': boolFlag(false, 'Distributed snapshotting: one replica per node.'),
-    'audit-interval': durationFlag(
-      0,
-      "Period of the comparison of the driver's snapshots with VolumeSnapshotContents, at least 10m; 0 disables.",
-    ),
+    'audit-interval': durationFlag(0, "Period of the audit of the driver's snapshots, at least 10m; 0: none."),
     'feature-gates': gatesFlag(gates),
   },
 };

@@ -29,15 +29,12 @@ export const auditProgram: ProgramFlags<AuditValues> = {
   flags: {
     ...clusterFlags,
     ...inGroup('API server', {
-      timeout: durationFlag(300_000, 'The time limit of one list and its comparison, without the pauses of --confirm.'),
+      timeout: durationFlag(300_000, 'The time limit of one list and its comparison.'),
     }),
     driver: stringFlag('', 'The name of the CSI driver. It must be the name that the driver itself returns.'),
     'driver-address': stringFlag('', 'The socket of the driver.'),
-    'driver-list': stringFlag(
-      '',
-      'In place of --driver-address: a file that --dump made; two, divided by a comma, are an earlier and a later list.',
-    ),
-    dump: boolFlag(false, 'Print the list of the driver at --driver-address, for --driver-list, and compare nothing.'),
+    'driver-list': stringFlag('', 'A file that --dump made, or an earlier and a later one: A,B.'),
+    dump: boolFlag(false, 'Print the list of the driver for --driver-list.'),
     output: { ...stringFlag('text', 'The format: text, json or yaml.'), shorthand: 'o' },
     grace: durationFlag(600_000, 'What is younger may be work under way.'),
     confirm: uintFlag(
@@ -45,10 +42,7 @@ export const auditProgram: ProgramFlags<AuditValues> = {
       'Number of further lists, each --grace after the one before. A difference counts that two lists show.',
     ),
     kinds: stringFlag(auditKinds.join(','), 'What is compared.'),
-    'volume-id-prefix': stringFlag(
-      '',
-      'Volumes whose handles begin otherwise belong to somebody else, and are not reported.',
-    ),
+    'volume-id-prefix': stringFlag('', 'Volumes whose handles begin otherwise are not ours.'),
     'page-size': rare(uintFlag(500, 'Entries in a page of the driver; 0: the driver chooses.')),
     calls: rare(
       uintFlag(100, 'Volumes and snapshots that the driver is asked for one by one, because it does not list them.'),
