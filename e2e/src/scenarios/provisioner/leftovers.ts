@@ -64,6 +64,8 @@ export const leftovers: readonly Scenario[] = [
     needs: ['driver-journal', 'driver-faults', 'driver-settings'],
     // It starts none, and one of another scenario would work on the snapshot.
     exclusive: ['snapshot-controller'],
+    // While they are deleted, no snapshot is listed.
+    shared: ['snapshot-definitions'],
     restarts: true,
     run: async (ctx) => {
       const { api, namespace } = ctx;
