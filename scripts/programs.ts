@@ -28,6 +28,17 @@ const root = join(import.meta.dirname, '..');
 /** What distinguishes a program from the others, as far as it can be seen from outside. */
 type Trait = 'cluster' | 'version' | 'service';
 
+/** The arguments without which a command ends before it reads a kubeconfig. */
+const requiredOf: Readonly<Record<string, readonly string[]>> = {
+  'csi-sidecars explain': ['pvc/data'],
+  'csi-sidecars audit': ['--driver=hostpath.csi.k8s.io', '--driver-address=/nonexistent/csi.sock'],
+};
+
+function bundleOf({ kind, name, commandLine }: ProgramManifest): string {
+  if (kind === 'command') return `${name}-commands`;
+  return kind === 'node' && commandLine !== name ? `${name}-node` : name;
+}
+
 function traitsOf({ kind, name, commandLine, flags }: ProgramManifest): readonly Trait[] {
   const hasVersion = Object.hasOwn(flags.flags, 'version') && commandLine === name;
   const hasCluster = kind === 'controller' || kind === 'combined' || kind === 'command';
@@ -56,8 +67,8 @@ interface Program {
   readonly text: string;
   /** The command of a program that has several. */
   readonly command: readonly string[];
-  /** Where there is no driver, for a program that has one. */
-  readonly socket: readonly string[];
+  /** What it does not begin without: the socket of a driver that is not there, or what a command is about. */
+  readonly required: readonly string[];
 }
 
 /** The Node.js that runs this script comes first, whatever else the machine has. */
@@ -180,7 +191,7 @@ const checks: readonly Check[] = [
   { title: 'an unknown flag ends with exit code 2 and is named', run: exits(2, ['--no-such-flag'], /no-such-flag/) },
   {
     title: '--help prints usage and exits 0',
-    run: exits(0, ['--help'], /csi-address|leader-election|tls-cert-file|include-unsettled/),
+    run: exits(0, ['--help'], /--?(?:csi-address|leader-election|tls-cert-file|kubeconfig)\b/),
   },
   // Only this one loads the library that writes it.
   { title: '--help=all prints every flag and exits 0', run: exits(0, ['--help=all'], /-vmodule/) },
@@ -188,7 +199,7 @@ const checks: readonly Check[] = [
     title: 'a kubeconfig that does not exist is one clear line and a failure',
     needs: 'cluster',
     run: (program) => {
-      const result = start(program, ['--kubeconfig=/nonexistent/kubeconfig', ...program.socket]);
+      const result = start(program, ['--kubeconfig=/nonexistent/kubeconfig', ...program.required]);
       if (result.status === 0 || result.status === null) return `exit code ${result.status}`;
       return result.stderr.includes('/nonexistent/kubeconfig') ? undefined : result.stderr.slice(0, 400);
     },
@@ -199,7 +210,7 @@ const checks: readonly Check[] = [
     run: (program) => {
       const kubeconfig = join(dirname(program.path), 'kubeconfig');
       writeFileSync(kubeconfig, JSON.stringify(kubeconfigWithProvider));
-      const result = start(program, [`--kubeconfig=${kubeconfig}`, ...program.socket]);
+      const result = start(program, [`--kubeconfig=${kubeconfig}`, ...program.required]);
       if (result.status === 0 || result.status === null) return `exit code ${result.status}`;
       return /no Auth Provider found for name \\?"oidc/.test(result.stderr) ? undefined : result.stderr.slice(0, 400);
     },
@@ -263,13 +274,14 @@ async function checkPrograms(): Promise<void> {
         if (file === name || new RegExp(`^${name}(-node|-commands|-tracing)?(\\.\\w+)?\\.(js|cache)$`).test(file))
           copyFileSync(join(dirname(built), file), join(scratch, file));
       }
-      const socket = [
+      const required = [
+        ...(requiredOf[manifest.commandLine] ?? []),
         ...(Object.hasOwn(manifest.flags.flags, 'csi-address') ? ['--csi-address=/nonexistent/csi.sock'] : []),
         ...(manifest.kind === 'combined' ? ['--controllers=attacher,provisioner,resizer,snapshotter'] : []),
       ];
       const [, ...command] = manifest.commandLine.split(' ');
-      const bundle = manifest.kind === 'node' && command.length > 0 ? `${name}-node` : name;
-      const program: Program = { manifest, name, path, bundle, text: readFileSync(path, 'utf8'), command, socket };
+      const bundle = bundleOf(manifest);
+      const program: Program = { manifest, name, path, bundle, text: readFileSync(path, 'utf8'), command, required };
       for (const check of checks.filter(({ needs }) => needs === undefined || traits.includes(needs))) {
         const found = await check.run(program);
         record(`${manifest.commandLine} ${check.title}`, found);

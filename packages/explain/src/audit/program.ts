@@ -41,6 +41,9 @@ async function run(
   const { host, lifecycle } = deps;
   const refused = refusedOf(values, positionals);
   if (refused !== undefined) throw new CommandError(exits.usage, refused);
+  const open = (): Promise<Cluster> => openCluster({ host, signal: lifecycle.signal, log }, values, 'csi-sidecars-audit');
+  // An unusable kubeconfig is reported before the driver is waited for.
+  if (!values.dump) await (await open())[Symbol.asyncDispose]();
   await using source = await openSource(deps, values, log);
   if (values.driver !== '' && source.name !== values.driver) {
     throw new CommandError(exits.failed, `the driver is ${source.name}, and not ${values.driver}`);
@@ -56,7 +59,7 @@ async function run(
       stderr.write(`waiting ${values.grace / 1_000}s for list ${pass} of ${passes}\n`);
       await host.clock.sleep(values.grace, lifecycle.signal);
     }
-    await using cluster = await openCluster({ host, signal: lifecycle.signal, log }, values, 'csi-sidecars-audit');
+    await using cluster = await open();
     const next = source.lists[pass - 1] ?? source.again;
     const done: Pass = await onePass({ cluster, source, list: next }, values, earlier);
     earlier = done.seen;
