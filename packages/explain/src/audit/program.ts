@@ -41,7 +41,8 @@ async function run(
   const { host, lifecycle } = deps;
   const refused = refusedOf(values, positionals);
   if (refused !== undefined) throw new CommandError(exits.usage, refused);
-  const open = (): Promise<Cluster> => openCluster({ host, signal: lifecycle.signal, log }, values, 'csi-sidecars-audit');
+  const open = (): Promise<Cluster> =>
+    openCluster({ host, signal: lifecycle.signal, log }, values, 'csi-sidecars-audit');
   // An unusable kubeconfig is reported before the driver is waited for.
   if (!values.dump) await (await open())[Symbol.asyncDispose]();
   await using source = await openSource(deps, values, log);
