@@ -87,10 +87,17 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
   const loadFile = (parts: Parameters<typeof kubeconfig>[0], files: Record<string, string> = {}, master = '') =>
     load({ '/etc/kube/config': kubeconfig(parts), ...files }, { kubeconfig: '/etc/kube/config', master });
 
+  it('given a context with a namespace, then the configuration names it', async () => {
+    const file = kubeconfig().replace('user: u }', 'user: u, namespace: team }');
+    const { config } = await load({ '/etc/kube/config': file }, { kubeconfig: '/etc/kube/config' });
+    expect(config!.namespace).toBe('team');
+  });
+
   it('given the current context, then its server is used, without credentials', async () => {
     const { config } = await loadFile({});
     expect(config).toEqual({
       endpoint: { scheme: 'https', host: 'api', port: 6443, basePath: '/base' },
+      namespace: '',
       tls: { verify: 'server' },
       user: { kind: 'anonymous' },
     });
@@ -107,6 +114,7 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
     );
     expect(config).toEqual({
       endpoint: { scheme: 'https', host: 'api', port: 443, basePath: '' },
+      namespace: '',
       tls: {
         authorities: { kind: 'file', path: '/etc/kube/pki/ca.crt' },
         identity: {
@@ -166,6 +174,7 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
     );
     expect(config).toEqual({
       endpoint: { scheme: 'https', host: 'api', port: 443, basePath: '' },
+      namespace: '',
       tls: { authorities: { kind: 'file', path: '/etc/kube/ca.crt' }, verify: 'server' },
       user: { kind: 'anonymous' },
     });
@@ -433,6 +442,7 @@ current-context: elsewhere
   it('given an empty file, then everything in it is empty', async () => {
     expect(await readKubeconfig(memoryFiles({ '/k': '' }), { paths: ['/k'] })).toEqual({
       contextName: '',
+      namespace: '',
       cluster: { name: '', server: '', skipTLSVerify: false },
       user: { name: '' },
     });
