@@ -2,11 +2,10 @@
 /** `csi-sidecars audit`: compares what a driver lists with what the cluster records. It changes nothing, neither there nor here. */
 import { connectCsi } from '@csi-sidecars/csi';
 import { csiDrivers, type Logger, toError } from '@csi-sidecars/runtime';
-import { type ProgramDeps, runProgram, type Started } from '@csi-sidecars/sidecar';
+import type { ProgramDeps, Started } from '@csi-sidecars/sidecar';
 import { CommandError, exitCodeOf, exits } from '../command/exit-codes.ts';
-import { forScreen } from '../command/printable.ts';
 import { type Cluster, openCluster } from '../command/open-cluster.ts';
-import { formatted } from '../command/program.ts';
+import { formatted, runCommand } from '../command/run-command.ts';
 import { auditProgram, type AuditValues, kindsOf, refusedOf } from './audit-flags.ts';
 import { csiDriverNotKnown, readCluster } from './cluster-list.ts';
 import { compare, type Compared, nothingSeen, type Seen } from './compare.ts';
@@ -16,21 +15,10 @@ import { auditDocument, auditText, exitOf, failedAudit, type Report } from './re
 
 /** Resolves with the exit code. */
 export function runAudit(deps: ProgramDeps): Promise<number> {
-  const { host, lifecycle } = deps;
-  const start = { order: ['version', 'gates'], versionLine: 'omitted', positionals: 'used' } as const;
-  return runProgram({ host, lifecycle }, { program: auditProgram, start }, async (started) => {
-    const { values, stderr } = started;
-    try {
-      return await run(deps, started);
-    } catch (error) {
-      const code = error instanceof CommandError ? error.code : exits.failed;
-      const message = forScreen(toError(error).message, 2_000);
-      if (code !== exits.usage && (values.output === 'json' || values.output === 'yaml'))
-        host.stdout(await formatted(failedAudit(message, code), values.output));
-      stderr.write(`error: ${message}\n`);
-      await stderr.flush();
-      return code;
-    }
+  return runCommand(deps, {
+    program: auditProgram,
+    failure: failedAudit,
+    run: (started) => run(deps, started),
   });
 }
 

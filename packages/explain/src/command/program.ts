@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `csi-sidecars explain KIND/NAME`: reads what concerns an object, and prints why it is not ready and whose turn it is. */
-import { toError } from '@csi-sidecars/runtime';
-import { type ProgramDeps, runProgram, type Started } from '@csi-sidecars/sidecar';
+import type { ProgramDeps, Started } from '@csi-sidecars/sidecar';
 import { failureDocument } from '../report/document.ts';
 import type { Explanation } from '../report/explanation.ts';
 import { ageText, rowOf, screenOf } from '../report/screen.ts';
@@ -12,7 +11,7 @@ import { CommandError, exits } from './exit-codes.ts';
 import { explainProgram, type ExplainValues, type Output, refusedOf } from './explain-flags.ts';
 import { explainOnce } from './explain-once.ts';
 import { openCluster } from './open-cluster.ts';
-import { forScreen } from './printable.ts';
+import { formatted, isColoured, runCommand } from './run-command.ts';
 import { parseSubject } from './subject.ts';
 import { watchSubject } from './watch.ts';
 
@@ -27,21 +26,10 @@ export interface ExplainDeps extends ProgramDeps {
 
 /** Resolves with the exit code. */
 export function runExplain(deps: ExplainDeps): Promise<number> {
-  const { host, lifecycle } = deps;
-  const start = { order: ['version', 'gates'], versionLine: 'omitted', positionals: 'used' } as const;
-  return runProgram({ host, lifecycle }, { program: explainProgram, start }, async (started) => {
-    const { values, stderr } = started;
-    try {
-      return await run(deps, started);
-    } catch (error) {
-      const code = error instanceof CommandError ? error.code : exits.failed;
-      const message = forScreen(toError(error).message, 2_000);
-      if (code !== exits.usage && (values.output === 'json' || values.output === 'yaml'))
-        host.stdout(await formatted(failureDocument(message, code, 'Explanation'), values.output));
-      stderr.write(`error: ${message}\n`);
-      await stderr.flush();
-      return code;
-    }
+  return runCommand(deps, {
+    program: explainProgram,
+    failure: (message, code) => failureDocument(message, code, 'Explanation'),
+    run: (started) => run(deps, started),
   });
 }
 
@@ -123,15 +111,4 @@ async function outputOf(explanation: Explanation, output: Output, { terminal, ho
       });
     }
   }
-}
-
-/** On a terminal, unless its user wants no colours. */
-export function isColoured(columns: number | undefined, env: ExplainDeps['host']['env']): boolean {
-  return columns !== undefined && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
-}
-
-export async function formatted(document: object, output: 'json' | 'yaml'): Promise<string> {
-  if (output === 'json') return `${JSON.stringify(document, undefined, 2)}\n`;
-  const { dump } = await import('js-yaml');
-  return dump(document);
 }

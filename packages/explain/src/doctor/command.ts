@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `csi-sidecars doctor`: looks for what is wrong with the drivers of a cluster and what runs beside them. It changes nothing. */
 import { toError } from '@csi-sidecars/runtime';
-import { nearest, runProgram, type Started } from '@csi-sidecars/sidecar';
+import { nearest, type Started } from '@csi-sidecars/sidecar';
 import { CredentialsError } from '../cluster/reader.ts';
 import { CommandError, exitCodeOf, exits } from '../command/exit-codes.ts';
 import { forScreen } from '../command/printable.ts';
-import { type ExplainDeps, formatted, isColoured } from '../command/program.ts';
 import { openCluster } from '../command/open-cluster.ts';
+import type { ExplainDeps } from '../command/program.ts';
+import { formatted, isColoured, runCommand } from '../command/run-command.ts';
 import { failureDocument } from '../report/document.ts';
 import { linesOf, withoutAccepted } from './accepted.ts';
 import type { Check } from './check.ts';
@@ -20,21 +21,10 @@ import { type Gathering, isRead } from './readings/source.ts';
 
 /** Resolves with the exit code. */
 export function runDoctor(deps: ExplainDeps): Promise<number> {
-  const { host, lifecycle } = deps;
-  const start = { order: ['version', 'gates'], versionLine: 'omitted', positionals: 'used' } as const;
-  return runProgram({ host, lifecycle }, { program: doctorProgram, start }, async (started) => {
-    const { values, stderr } = started;
-    try {
-      return await run(deps, started);
-    } catch (error) {
-      const code = error instanceof CommandError ? error.code : exits.failed;
-      const message = forScreen(toError(error).message, 2_000);
-      if (code !== exits.usage && (values.output === 'json' || values.output === 'yaml'))
-        host.stdout(await formatted(failureDocument(message, code, 'Diagnosis'), values.output));
-      stderr.write(`error: ${message}\n`);
-      await stderr.flush();
-      return code;
-    }
+  return runCommand(deps, {
+    program: doctorProgram,
+    failure: (message, code) => failureDocument(message, code, 'Diagnosis'),
+    run: (started) => run(deps, started),
   });
 }
 
