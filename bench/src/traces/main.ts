@@ -12,7 +12,7 @@ import { median } from '../side-by-side/measures.ts';
 import { table } from '../side-by-side/report.ts';
 
 interface Measured {
-  /** Of one core. */
+  /** The share of one core, in per cent. */
   readonly cpuPercent: number;
   readonly rssMiB: number;
   readonly bytesPerRun: number;

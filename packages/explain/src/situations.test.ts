@@ -38,7 +38,7 @@ const handle = { driver, handle: 'vol-data', isMigrated: false };
 const ofData = ['pvc/data', '-n', namespace];
 
 /** What a verdict is compared by. */
-function told({ code, document: { row, turn } }: Explained): object {
+function turnOf({ code, document: { row, turn } }: Explained): object {
   return { row, code, actor: turn?.actor ?? 'nobody' };
 }
 
@@ -49,7 +49,7 @@ describe('a claim that is not provisioned', () => {
   it('[explain#1] given a class that binds late, and no pod, when explained, then the claim waits for its first pod, which is normal', async () => {
     const host = clusterOf([storageClass('gp', late), csiDriver(), claim('data')]);
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X15', code: 3, actor: 'user' });
+    expect(turnOf(explained)).toEqual({ row: 'X15', code: 3, actor: 'user' });
     const { document } = explained;
     expect(document.sentence).toContain('waits for the first pod');
     expect(document.next?.command).toEqual(['kubectl', 'get', 'pods', '-n', namespace]);
@@ -60,7 +60,7 @@ describe('a claim that is not provisioned', () => {
     const pod = podWith('data', 'writer', { spec: { nodeName: 'node-a' } });
     const host = clusterOf([storageClass('gp', late), csiDriver(), claim('data'), pod]);
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X17', code: 4, actor: 'user' });
+    expect(turnOf(explained)).toEqual({ row: 'X17', code: 4, actor: 'user' });
     expect(explained.document.sentence).toContain('no scheduler chooses a node');
   });
 
@@ -69,7 +69,7 @@ describe('a claim that is not provisioned', () => {
     add(host, lease(provisionerLease, { holder: 'provisioner-0', renewed: ago(host, 22 * 60 + 15) }));
     const since = ago(host, 22 * 60);
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X5', code: 4, actor: 'administrator' });
+    expect(turnOf(explained)).toEqual({ row: 'X5', code: 4, actor: 'administrator' });
     expect(explained.document.turn).toMatchObject({ alive: 'no', since });
     expect(explained.document.next?.command.slice(0, 3)).toEqual(['kubectl', 'get', 'pods']);
   });
@@ -81,16 +81,16 @@ describe('a claim that is not provisioned', () => {
       claim('data', { metadata: { annotations: { 'volume.kubernetes.io/storage-provisioner': 'a.example.cmo' } } }),
     ]);
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X14', code: 4, actor: 'administrator' });
+    expect(turnOf(explained)).toEqual({ row: 'X14', code: 4, actor: 'administrator' });
     expect(explained.document.sentence).toContain(`there is ${driver}`);
   });
 
   it('[explain#5] given no Lease and no workload of csi-provisioner, when explained, then none was found; where workloads may not be listed, that is not known', async () => {
     const objects = [storageClass('gp'), csiDriver(), claim('data', { metadata: asked })];
-    expect(told(await explain(clusterOf(objects), ofData))).toEqual({ row: 'X6', code: 4, actor: 'administrator' });
+    expect(turnOf(await explain(clusterOf(objects), ofData))).toEqual({ row: 'X6', code: 4, actor: 'administrator' });
     const rules = [{ apiGroups: ['', 'storage.k8s.io', 'coordination.k8s.io'], resources: ['*'], verbs: ['*'] }];
     const explained = await explain(clusterOf(objects, { rules }), ofData);
-    expect(told(explained)).toMatchObject({ row: 'X6', code: 5 });
+    expect(turnOf(explained)).toMatchObject({ row: 'X6', code: 5 });
     expect(explained.document.missing).toContainEqual(
       expect.objectContaining({ verb: 'list', group: 'apps', resource: 'deployments', because: 'forbidden' }),
     );
@@ -110,7 +110,7 @@ describe('a claim that is not provisioned', () => {
   it('[explain#6] given nine refusals with InvalidArgument, when explained, then an administrator changes the class or the pool', async () => {
     const host = refused('InvalidArgument', 'pool p1 does not exist', { firstAgo: 840, lastAgo: 14, count: 9 });
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X25', code: 4, actor: 'administrator' });
+    expect(turnOf(explained)).toEqual({ row: 'X25', code: 4, actor: 'administrator' });
     const { decision, error, changes, turn } = explained.document;
     expect(decision).toMatchObject({ program: 'csi-provisioner', row: 'C24', action: 'conclude', origin: 'computed' });
     expect(error).toMatchObject({
@@ -137,7 +137,7 @@ describe('a claim that is not provisioned', () => {
     const host = refused('Internal', 'no credentials', { firstAgo: 60, lastAgo: 14, count: 2 });
     add(host, storageClass('gp', withSecret));
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X23', code: 4, actor: 'administrator' });
+    expect(turnOf(explained)).toEqual({ row: 'X23', code: 4, actor: 'administrator' });
     expect(explained.document.sentence).toContain('ns1/s1');
     const reads = host.server.requests.filter(({ resource }) => resource === 'secrets');
     expect(reads.map(({ accept }) => accept)).toEqual(['application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=1']);
@@ -157,13 +157,13 @@ describe('a claim that is not provisioned', () => {
       lastAgo: 14,
     });
     const first = await explain(withEvent, ofData);
-    expect(told(first)).toMatchObject({ row: 'X25', code: 4 });
+    expect(turnOf(first)).toMatchObject({ row: 'X25', code: 4 });
     expect(first.document.missing).toContainEqual(
       expect.objectContaining({ resource: 'secrets', because: 'forbidden' }),
     );
     const without = clusterOf([...objects, claim('data', { metadata: asked })], { rules });
     add(without, ...leading(without, 'csi-provisioner', provisionerLease));
-    expect(told(await explain(without, ofData))).toMatchObject({ row: 'X31', code: 5 });
+    expect(turnOf(await explain(without, ofData))).toMatchObject({ row: 'X31', code: 5 });
   });
 
   it('[explain#9] given a class that allows zone c, and nodes of zones a and b, when explained, then key, values wanted and values there are named', async () => {
@@ -179,7 +179,7 @@ describe('a claim that is not provisioned', () => {
       zone('node-b', 'b'),
     ]);
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X19', code: 4, actor: 'administrator' });
+    expect(turnOf(explained)).toEqual({ row: 'X19', code: 4, actor: 'administrator' });
     expect(explained.document.sentence).toContain('topology.x/zone: wanted c, there a, b');
   });
 
@@ -193,7 +193,7 @@ describe('a claim that is not provisioned', () => {
       csiNode('node-b', [{ name: driver, nodeID: 'b', topologyKeys: ['topology.x/zone'] }]),
     ]);
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X19', code: 4, actor: 'administrator' });
+    expect(turnOf(explained)).toEqual({ row: 'X19', code: 4, actor: 'administrator' });
     expect(explained.document.sentence).toContain('node-a');
     expect(explained.document.findings).toEqual(['topo-3']);
   });
@@ -203,19 +203,19 @@ describe('a claim that is not provisioned', () => {
       refused('Aborted', 'operation in progress', { firstAgo: 420, lastAgo: 14, count: 9 }),
       ofData,
     );
-    expect(told(long)).toEqual({ row: 'X27', code: 4, actor: 'storage' });
+    expect(turnOf(long)).toEqual({ row: 'X27', code: 4, actor: 'storage' });
     expect(long.document.turn?.since).toBe(ago(long.host, 420));
     const short = await explain(
       refused('Aborted', 'operation in progress', { firstAgo: 120, lastAgo: 14, count: 5 }),
       ofData,
     );
-    expect(told(short)).toEqual({ row: 'X28', code: 3, actor: 'driver' });
+    expect(turnOf(short)).toEqual({ row: 'X28', code: 3, actor: 'driver' });
   });
 
   it('[explain#38] given Unavailable with RequestLimitExceeded, when explained, then the backend throttles, and the next attempt has bounds', async () => {
     const host = refused('Unavailable', 'RequestLimitExceeded: slow down', { firstAgo: 120, lastAgo: 10, count: 4 });
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X28', code: 3, actor: 'driver' });
+    expect(turnOf(explained)).toEqual({ row: 'X28', code: 3, actor: 'driver' });
     expect(explained.document.findings).toEqual(['load-1']);
     // Four failures: the delay is at most 16 s, with a tenth of jitter.
     expect(explained.document.retry).toMatchObject({
@@ -239,7 +239,7 @@ describe('a claim that is not provisioned', () => {
     ];
     add(host, sidecarPod('csi-provisioner', { spec: { containers }, status }));
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X7', code: 4, actor: 'administrator' });
+    expect(turnOf(explained)).toEqual({ row: 'X7', code: 4, actor: 'administrator' });
     expect(explained.document.sentence).toContain('exit code 137');
     expect(explained.document.sentence).toContain('64Mi');
   });
@@ -273,7 +273,7 @@ describe('a bound claim whose pod waits', () => {
       attachment(name, { node: 'node-b', volume: name, status: { attached: true } }),
     );
     const shallow = await explain(clusterOf([...objects, ...others]), ofData);
-    expect(told(shallow)).toEqual({ row: 'X52', code: 4, actor: 'administrator' });
+    expect(turnOf(shallow)).toEqual({ row: 'X52', code: 4, actor: 'administrator' });
     expect(shallow.document.sentence).toContain('can have 2 volumes of a.example.com; how many it has is not known');
     const deep = await explain(clusterOf([...objects, ...others]), [...ofData, '--deep']);
     expect(deep.document.sentence).toContain('can have 2 volumes of a.example.com, and has 2');
@@ -289,7 +289,7 @@ describe('a bound claim whose pod waits', () => {
     const host = clusterOf([...bound, onNode('old', 'node-a'), onNode(), va('node-a', { attached: true })]);
     add(host, unready(host));
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X47', code: 4, actor: 'administrator' });
+    expect(turnOf(explained)).toEqual({ row: 'X47', code: 4, actor: 'administrator' });
     const { document } = explained;
     expect(document.sentence).toContain('3 of 6 minutes');
     expect(document.risk).toMatchObject({ level: 'possible', of: 'corruption', ifYou: 'taint' });
@@ -308,18 +308,18 @@ describe('a bound claim whose pod waits', () => {
       ),
     );
     add(host, ...leading(host, 'csi-attacher', attacherLease));
-    expect(told(await explain(host, ofData))).toEqual({ row: 'X48', code: 3, actor: 'csi-attacher' });
+    expect(turnOf(await explain(host, ofData))).toEqual({ row: 'X48', code: 3, actor: 'csi-attacher' });
   });
 
   it('[explain#14] given an old pod on another node, when explained, then it is named; while it ends in its grace period, nothing is to be done', async () => {
     const objects = [...bound, node('node-a'), onNode(), va('node-a', { attached: true })];
     const running = await explain(clusterOf([...objects, onNode('old', 'node-a')]), ofData);
-    expect(told(running)).toEqual({ row: 'X46', code: 4, actor: 'user' });
+    expect(turnOf(running)).toEqual({ row: 'X46', code: 4, actor: 'user' });
     expect(running.document.sentence).toContain('pod old');
     const host = clusterOf(objects);
     const metadata = { deletionTimestamp: ago(host, -20), deletionGracePeriodSeconds: 30, finalizers: ['x/y'] };
     add(host, podWith('data', 'old', { metadata, spec: { nodeName: 'node-a' } }));
-    expect(told(await explain(host, ofData))).toEqual({ row: 'X46', code: 3, actor: 'user' });
+    expect(turnOf(await explain(host, ofData))).toEqual({ row: 'X46', code: 3, actor: 'user' });
   });
 
   it('[explain#17] given an attachment without a status for twelve minutes, when explained, then queue and calls cannot be seen from outside', async () => {
@@ -330,7 +330,7 @@ describe('a bound claim whose pod waits', () => {
       ...leading(host, 'csi-attacher', attacherLease),
     );
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X51', code: 3, actor: 'csi-attacher' });
+    expect(turnOf(explained)).toEqual({ row: 'X51', code: 3, actor: 'csi-attacher' });
     expect(explained.document.sentence).toContain('cannot be seen from outside');
     expect(explained.document.retry?.exact).toBe(false);
     // The leader is asked about the attachment that it works on.
@@ -359,7 +359,7 @@ describe('a bound claim whose pod waits', () => {
     const host = clusterOf([...unregistered, ...nodePlugin('node-b')]);
     addWithEvent(host, podWith('data', 'writer', { spec: { nodeName: 'node-b' } }), notListed);
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X44', code: 4, actor: 'administrator' });
+    expect(turnOf(explained)).toEqual({ row: 'X44', code: 4, actor: 'administrator' });
     expect(explained.document.next?.command).toEqual([
       'kubectl',
       'logs',
@@ -374,7 +374,7 @@ describe('a bound claim whose pod waits', () => {
   it('[explain#19] given no pod of the driver on the node, when explained, then the taint of the node is named', async () => {
     const host = clusterOf([...unregistered, ...nodePlugin(undefined), onNode()]);
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X43', code: 4, actor: 'administrator' });
+    expect(turnOf(explained)).toEqual({ row: 'X43', code: 4, actor: 'administrator' });
     expect(explained.document.sentence).toContain('gpu:NoSchedule');
   });
 
@@ -389,7 +389,7 @@ describe('a bound claim whose pod waits', () => {
       lastAgo: 5,
     });
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X43', code: 4, actor: 'administrator' });
+    expect(turnOf(explained)).toEqual({ row: 'X43', code: 4, actor: 'administrator' });
     expect(explained.document.sentence).toContain('not a shared mount');
   });
 
@@ -403,7 +403,7 @@ describe('a bound claim whose pod waits', () => {
       lastAgo: 60,
     });
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X55', code: 4, actor: 'driver' });
+    expect(turnOf(explained)).toEqual({ row: 'X55', code: 4, actor: 'driver' });
     expect(explained.document.sentence).toContain('no object records more');
     expect(explained.document.next?.command).toEqual([
       'kubectl',
@@ -434,13 +434,13 @@ describe('a bound claim whose pod waits', () => {
 
   it('[explain#23] given an fsGroup without a policy, four minutes after the attach, when explained, then kubelet changes the owner of each file', async () => {
     const explained = await explain(mounting({ fsGroup: 1000 }, 240), ofData);
-    expect(told(explained)).toEqual({ row: 'X56', code: 3, actor: 'kubelet' });
+    expect(turnOf(explained)).toEqual({ row: 'X56', code: 3, actor: 'kubelet' });
     expect(explained.document.changes[0]?.what).toContain('OnRootMismatch');
   });
 
   it('[explain#24] given OnRootMismatch, four minutes after the attach, when explained, then no object records why the pod has not started', async () => {
     const explained = await explain(mounting({ fsGroup: 1000, fsGroupChangePolicy: 'OnRootMismatch' }, 240), ofData);
-    expect(told(explained)).toEqual({ row: 'X57', code: 5, actor: 'kubelet' });
+    expect(turnOf(explained)).toEqual({ row: 'X57', code: 5, actor: 'kubelet' });
   });
 });
 
@@ -461,7 +461,7 @@ describe('an attachment that does not go', () => {
       }),
     );
     const explained = await explain(host, ['va/va-1']);
-    expect(told(explained)).toEqual({ row: 'X80', code: 4, actor: 'driver' });
+    expect(turnOf(explained)).toEqual({ row: 'X80', code: 4, actor: 'driver' });
     expect(explained.document.sentence).toMatch(/D7|D8/);
     expect(explained.document.risk.level).toBe('none');
     add(host, node('node-a'));
@@ -483,7 +483,7 @@ describe('an attachment that does not go', () => {
       leaving(host, { attached: true }),
       lease(attacherLease, { holder: 'csi-attacher-0', renewed: ago(host, 600) }),
     );
-    expect(told(await explain(host, ['va/va-1']))).toEqual({ row: 'X5', code: 4, actor: 'administrator' });
+    expect(turnOf(await explain(host, ['va/va-1']))).toEqual({ row: 'X5', code: 4, actor: 'administrator' });
   });
 });
 
@@ -497,7 +497,7 @@ describe('what does not go away', () => {
     const host = clusterOf([volumeOf('data'), ended]);
     add(host, deleted(host));
     const explained = await explain(host, ofData);
-    expect(told(explained)).toEqual({ row: 'X71', code: 4, actor: 'user' });
+    expect(turnOf(explained)).toEqual({ row: 'X71', code: 4, actor: 'user' });
     expect(explained.document.sentence).toContain('pod job, which has ended, uses the claim');
     const both = clusterOf([volumeOf('data'), ended, podWith('data', 'writer', { status: { phase: 'Running' } })]);
     add(both, deleted(both));
@@ -517,7 +517,7 @@ describe('what does not go away', () => {
     });
     add(host, snapshot('good', 'there', { readyToUse: true }), snapshot('broken', 'gone'));
     const explained = await explain(host, ofData);
-    expect(told(explained)).toMatchObject({ row: 'X75', code: 4 });
+    expect(turnOf(explained)).toMatchObject({ row: 'X75', code: 4 });
     expect(explained.document.sentence).toContain(`${namespace}/broken`);
     expect(explained.document.sentence).toContain('S4');
     expect(explained.document.risk).toMatchObject({ level: 'possible', of: 'loss' });
@@ -532,7 +532,7 @@ describe('what does not go away', () => {
       }),
     );
     const explained = await explain(host, ['pv/pv-data']);
-    expect(told(explained)).toMatchObject({ row: 'X72', code: 4 });
+    expect(turnOf(explained)).toMatchObject({ row: 'X72', code: 4 });
     expect(explained.document.sentence).toContain('foo.io/keep (guess: foo.io)');
   });
 
@@ -550,7 +550,7 @@ describe('what does not go away', () => {
       lastAgo: 60,
     });
     const explained = await explain(host, ['pv/pv-data']);
-    expect(told(explained)).toEqual({ row: 'X77', code: 4, actor: 'storage' });
+    expect(turnOf(explained)).toEqual({ row: 'X77', code: 4, actor: 'storage' });
     expect(explained.document.sentence).toContain('snapshots of it may have to go first');
     expect(explained.document.risk).toMatchObject({ level: 'certain', of: 'leak' });
   });
@@ -560,7 +560,7 @@ describe('what does not go away', () => {
       volumeOf('data', { spec: { persistentVolumeReclaimPolicy: 'Retain' }, status: { phase: 'Released' } }),
     ]);
     const explained = await explain(host, ['pv/pv-data']);
-    expect(told(explained)).toMatchObject({ row: 'X88', code: 0 });
+    expect(turnOf(explained)).toMatchObject({ row: 'X88', code: 0 });
     expect(explained.document.sentence).toContain('kept on purpose');
   });
 });
@@ -572,7 +572,7 @@ describe('a claim that wants to be larger, or other', () => {
   it('[explain#30] given ControllerResizeInfeasible, when explained, then any size above the capacity may be asked for', async () => {
     const status = { ...growing.status, allocatedResourceStatuses: { storage: 'ControllerResizeInfeasible' } };
     const explained = await explain(clusterOf([...objects, boundClaim('data', { ...growing, status })]), ofData);
-    expect(told(explained)).toEqual({ row: 'X61', code: 4, actor: 'user' });
+    expect(turnOf(explained)).toEqual({ row: 'X61', code: 4, actor: 'user' });
     expect(explained.document.sentence).toContain('any size above 10Gi');
   });
 
@@ -604,21 +604,21 @@ describe('a claim that wants to be larger, or other', () => {
       return host;
     };
     const missing = await explain(arranged(600, false), ofData);
-    expect(told(missing)).toEqual({ row: 'X66', code: 4, actor: 'csi-resizer' });
+    expect(turnOf(missing)).toEqual({ row: 'X66', code: 4, actor: 'csi-resizer' });
     expect(missing.document.findings).toEqual(['rights-7']);
     expect(missing.document.sentence).not.toContain('often');
     for (const allowed of [true, undefined]) {
       const open = await explain(arranged(600, allowed), ofData);
-      expect([told(open), open.document.findings]).toEqual([{ row: 'X66', code: 4, actor: 'csi-resizer' }, []]);
+      expect([turnOf(open), open.document.findings]).toEqual([{ row: 'X66', code: 4, actor: 'csi-resizer' }, []]);
       expect(open.document.sentence).toContain('often');
     }
-    expect(told(await explain(arranged(60, false), ofData))).toMatchObject({ row: 'X66', code: 3 });
+    expect(turnOf(await explain(arranged(60, false), ofData))).toMatchObject({ row: 'X66', code: 3 });
   });
 
   it('[explain#32] given a volume that has grown, and no pod, when explained, then its file system grows with the next pod', async () => {
     const status = { ...growing.status, conditions: [{ type: 'FileSystemResizePending', status: 'True' }] };
     const explained = await explain(clusterOf([...objects, boundClaim('data', { ...growing, status })]), ofData);
-    expect(told(explained)).toEqual({ row: 'X62', code: 3, actor: 'user' });
+    expect(turnOf(explained)).toEqual({ row: 'X62', code: 3, actor: 'user' });
   });
 
   it('[explain#33] given another attributes class and no trace of anything, when explained, then gate, right or capability is missing', async () => {
@@ -633,7 +633,7 @@ describe('a claim that wants to be larger, or other', () => {
       attributes,
       boundClaim('data', { spec: { volumeAttributesClassName: 'fast' } }),
     ]);
-    expect(told(await explain(host, ofData))).toEqual({ row: 'X68', code: 4, actor: 'administrator' });
+    expect(turnOf(await explain(host, ofData))).toEqual({ row: 'X68', code: 4, actor: 'administrator' });
   });
 });
 
@@ -658,12 +658,12 @@ describe('snapshots', () => {
     const host = clusterOf([boundClaim('data'), volumeOf('data'), classOf(driver)]);
     add(host, snapshot(host));
     const explained = await explain(host, daily);
-    expect(told(explained)).toEqual({ row: 'X6', code: 4, actor: 'administrator' });
+    expect(turnOf(explained)).toEqual({ row: 'X6', code: 4, actor: 'administrator' });
     expect(explained.document.sentence).toContain('snapshot-controller');
     add(host, ...leading(host, 'snapshot-controller', 'snapshot-controller-leader'));
     const led = clusterOf([boundClaim('data'), volumeOf('data'), classOf(driver)]);
     add(led, snapshot(led), ...leading(led, 'snapshot-controller', 'snapshot-controller-leader'));
-    expect(told(await explain(led, daily))).toEqual({ row: 'X101', code: 3, actor: 'snapshot-controller' });
+    expect(turnOf(await explain(led, daily))).toEqual({ row: 'X101', code: 3, actor: 'snapshot-controller' });
   });
 
   it('[explain#35] given a content without a status, when explained, then csi-snapshotter was not found; given a class of another driver, then the class does not fit', async () => {
@@ -676,17 +676,17 @@ describe('snapshots', () => {
     const host = clusterOf([boundClaim('data'), volumeOf('data'), classOf(driver), content]);
     add(host, snapshot(host));
     const explained = await explain(host, daily);
-    expect(told(explained)).toEqual({ row: 'X6', code: 4, actor: 'administrator' });
+    expect(turnOf(explained)).toEqual({ row: 'X6', code: 4, actor: 'administrator' });
     expect(explained.document.sentence).toContain('csi-snapshotter');
     const foreign = clusterOf([boundClaim('data'), volumeOf('data'), classOf('b.example.com')]);
     add(foreign, snapshot(foreign));
-    expect(told(await explain(foreign, daily))).toEqual({ row: 'X102', code: 4, actor: 'user' });
+    expect(turnOf(await explain(foreign, daily))).toEqual({ row: 'X102', code: 4, actor: 'user' });
   });
 
   it('[explain#36] given no CRDs of snapshots, when explained, then they are missing', async () => {
     const host = clusterOf([]);
     host.server.removeTypes({ group: 'snapshot.storage.k8s.io', plural: 'volumesnapshots' });
-    expect(told(await explain(host, daily))).toEqual({ row: 'X100', code: 4, actor: 'administrator' });
+    expect(turnOf(await explain(host, daily))).toEqual({ row: 'X100', code: 4, actor: 'administrator' });
   });
 });
 
@@ -702,7 +702,7 @@ it('[explain#39] given a bound claim and a pod that runs, when explained, then n
     pod,
   ]);
   const explained = await explain(host, ofData);
-  expect(told(explained)).toEqual({ row: 'X41', code: 0, actor: 'nobody' });
+  expect(turnOf(explained)).toEqual({ row: 'X41', code: 0, actor: 'nobody' });
   expect(explained.document.next).toBeNull();
   expect(requestsOf(host).length).toBeLessThanOrEqual(15);
   expect(explained.document.cost.requests).toBe(requestsOf(host).length);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Counts the calls to the driver that are under way, so that a list, which nobody waits for, can let them go first. */
+/** Counts the calls to the driver that are under way, so that a list, which can wait, lets them go first. */
 import type { Clock } from '@csi-sidecars/runtime';
 import type { CsiChannel } from '../channel/channel.ts';
 

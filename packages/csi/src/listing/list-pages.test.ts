@@ -45,7 +45,7 @@ it('[explain#116] given three pages, then their entries are taken in order', asy
   });
 });
 
-it('[explain#116] given a token that expires on page 3, when the list starts anew, then nothing is taken twice', async () => {
+it('[explain#116] given a token that expires on page 3, when the list begins again, then nothing is taken twice', async () => {
   const { end, taken, tokens } = await listed((token, request) => {
     if (request === 3) throw aborted;
     return counting(2)(token);

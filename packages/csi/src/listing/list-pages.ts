@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A list of a driver, page by page, with limits for drivers whose tokens do not end. A token that has expired (ABORTED) starts the list
- * anew. After the first page no failure is thrown: the pages until then are there, and the list is incomplete.
+ * A list of a driver, page by page, with limits for drivers whose tokens do not end. After a token has expired (ABORTED) the list begins
+ * again. After the first page no failure is thrown: the pages until then are there, and the list is incomplete.
  */
 import { createHash } from 'node:crypto';
 import { CsiError } from '../csi-error.ts';

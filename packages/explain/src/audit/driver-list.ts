@@ -54,7 +54,7 @@ interface Half<P extends ListedPage, E> {
   readonly request: (token: string, options: CsiCallOptions) => Promise<P>;
 }
 
-/** A half that nobody asked for. */
+/** Why a half is not listed that `--kinds` leaves out. */
 export const notAsked = 'it is not in --kinds';
 
 /** Undefined: the answer does not say. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The command line of `csi-sidecars explain`. */
 import { boolFlag, durationFlag, intFlag, type ProgramFlags, rare, stringFlag } from '@csi-sidecars/sidecar';
-import { parseEndpoints } from '../told/endpoints.ts';
+import { parseEndpoints } from '../leader-answer/endpoints.ts';
 import { clusterFlags, type ClusterValues } from './cluster-flags.ts';
 
 export const outputs = ['text', 'json', 'yaml', 'row'] as const;

@@ -9,8 +9,8 @@ import { objectName } from '../facts/objects.ts';
 import { decisionOf, type DecisionPorts, programOf } from '../rows/decision.ts';
 import type { Judged } from '../rows/judged.ts';
 import { absent, judge, unserved } from '../rows/subjects.ts';
-import { askLeader, type ViaPorts } from '../told/ask.ts';
-import { withTold } from '../told/merge.ts';
+import { askLeader, type ViaPorts } from '../leader-answer/ask.ts';
+import { withLeaderAnswer } from '../leader-answer/merge.ts';
 import { CommandError, exitCodeOf, exits } from './exit-codes.ts';
 import type { ExplainValues } from './explain-flags.ts';
 import type { Cluster } from './open-cluster.ts';
@@ -87,8 +87,8 @@ async function withLeader(
   const { verdict } = judged;
   const program = verdict.exit === 0 || verdict.exit === 6 ? undefined : programOf({ verdict, kind });
   if (program === undefined) return judged;
-  const told = await askLeader(via, program, verdict.workedOn ?? objectName(kind, object));
-  return told === undefined ? judged : withTold(judged, { ...told, program, nowMs });
+  const answer = await askLeader(via, program, verdict.workedOn ?? objectName(kind, object));
+  return answer === undefined ? judged : withLeaderAnswer(judged, { ...answer, program, nowMs });
 }
 
 function optionsOf(values: ExplainValues): Options {

@@ -73,7 +73,7 @@ export function explanationOf(facts: Facts): Explanation {
 
 function partOf(
   facts: Facts,
-  { verdict, driver, attachRequired, track, decision, told }: Judged,
+  { verdict, driver, attachRequired, track, decision, leader }: Judged,
 ): Omit<Part, 'subject'> {
   const { stage, since } = verdict;
   return {
@@ -90,7 +90,7 @@ function partOf(
             name: clean(driver),
             namespace: verdict.liveness?.namespace ?? null,
             attachRequired: attachRequired ?? 'unknown',
-            sidecars: sidecarsOf(verdict, told),
+            sidecars: sidecarsOf(verdict, leader),
           },
     stages: stagesOf(track, verdict).map((each) => ({
       id: each.id,
@@ -122,15 +122,15 @@ function partOf(
   };
 }
 
-function sidecarsOf({ actor, thenActor, liveness }: Verdict, told: Judged['told']): readonly SidecarJson[] {
+function sidecarsOf({ actor, thenActor, liveness }: Verdict, leader: Judged['leader']): readonly SidecarJson[] {
   const program = [actor, thenActor].find((each) => each !== undefined && isProgram(each));
-  if (told !== undefined)
+  if (leader !== undefined)
     return [
       {
-        program: told.program,
+        program: leader.program,
         flavour: 'ours',
-        version: told.version,
-        pod: told.pod,
+        version: leader.version,
+        pod: leader.pod,
         container: null,
         lease: null,
         leading: true,

@@ -23,7 +23,7 @@ export interface Decision {
   readonly row: string | null;
   readonly sentence: string;
   readonly action: string;
-  /** `told`: by the leader itself. */
+  /** `told`: the leader itself reported it. */
   readonly origin: 'computed' | 'told';
   readonly assumed: readonly string[];
   /** Upstream's program has no such row. */

@@ -13,7 +13,7 @@ import { snapshotVerdict } from './snapshots.ts';
 
 const minuteMs = 60_000;
 
-/** Ours keep a deleted claim for that long, unless they are told to keep it without a bound. */
+/** Ours keep a deleted claim for that long, unless a flag keeps it without a bound. */
 const givenUpAfterMs = 5 * minuteMs;
 
 export async function deletedClaim(context: Context, claim: PersistentVolumeClaim): Promise<Verdict> {

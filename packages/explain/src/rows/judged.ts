@@ -23,7 +23,7 @@ export interface Judged {
   /** Of the program in charge. */
   readonly decision?: Decision | undefined;
   /** The leader that was asked itself: it is ours. */
-  readonly told?: { readonly program: Program; readonly version: string; readonly pod: string | null } | undefined;
+  readonly leader?: { readonly program: Program; readonly version: string; readonly pod: string | null } | undefined;
   /** Of a pod: each of its volumes. */
   readonly volumes?: readonly (Judged & { readonly object: KubeObject; readonly kind: string })[];
 }

@@ -243,7 +243,7 @@ describe('a run', () => {
     await using _b = await running({ lanes: { ...lanes, classify } }, bad);
     expect(good.runs[0]?.attributes['csi_sidecars.lane']).toBe('y');
     expect(bad.runs[0]).toMatchObject({ result: 'ended' });
-    expect(bad.runs[0]?.attributes).not.toHaveProperty('csi_sidecars.lane');
+    expect(bad.runs[0]!.attributes).not.toHaveProperty('csi_sidecars.lane');
   });
 
   it('given more rows than are recorded, then the first 32 are, and the last one is the row of the end', async () => {

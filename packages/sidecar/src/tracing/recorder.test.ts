@@ -82,7 +82,7 @@ describe('what is kept', () => {
     expect(kept.map(({ spans }) => spans.map(({ name, result }) => [name, result]))).toEqual([
       [['reconcile q', 'ended']],
     ]);
-    expect(kept[0]?.spans[0]?.attributes).not.toHaveProperty('x');
+    expect(kept[0]!.spans[0]!.attributes).not.toHaveProperty('x');
   });
 });
 

@@ -6,19 +6,19 @@
 import { pageOf } from '../rows/decision.ts';
 import type { Judged } from '../rows/judged.ts';
 import type { Program, Retry, Verdict } from '../verdict.ts';
-import type { ToldDecision, ToldLoop, ToldRun } from './answer.ts';
-import type { Told } from './ask.ts';
+import type { AnsweredDecision, AnsweredLoop, AnsweredRun } from './answer.ts';
+import type { LeaderAnswer } from './ask.ts';
 
-export interface ToldAt extends Told {
+export interface LeaderAnswerAt extends LeaderAnswer {
   readonly program: Program;
   readonly nowMs: number;
 }
 
-export function withTold(judged: Judged, { program, nowMs, controller, loop }: ToldAt): Judged {
+export function withLeaderAnswer(judged: Judged, { program, nowMs, controller, loop }: LeaderAnswerAt): Judged {
   const { verdict } = judged;
   const { version, pod } = controller;
-  const told = { program, version, pod };
-  if (loop === undefined) return { ...judged, told };
+  const leader = { program, version, pod };
+  if (loop === undefined) return { ...judged, leader };
   const sentence = sentenceOf(loop, nowMs);
   const row = loop.run?.row ?? loop.last?.row;
   const decision =
@@ -36,7 +36,7 @@ export function withTold(judged: Judged, { program, nowMs, controller, loop }: T
         };
   return {
     ...judged,
-    told,
+    leader,
     verdict: {
       ...verdict,
       ...(sentence !== undefined && isWaiting(verdict, loop) && { sentence: `${program} ${sentence}` }),
@@ -47,11 +47,11 @@ export function withTold(judged: Judged, { program, nowMs, controller, loop }: T
 }
 
 /** From outside, the rows X51 and X81 can only say that the program waits or works. */
-function isWaiting({ row }: Verdict, { place, run }: ToldLoop): boolean {
+function isWaiting({ row }: Verdict, { place, run }: AnsweredLoop): boolean {
   return (row === 'X51' || row === 'X81') && (place !== null || run !== null);
 }
 
-function retryOf(retry: Retry | undefined, loop: ToldLoop): Retry | undefined {
+function retryOf(retry: Retry | undefined, loop: AnsweredLoop): Retry | undefined {
   if (retry !== undefined && retry.will !== 'yes' && retry.will !== 'unknown') return retry;
   const { nextMs } = loop;
   const place = placeOf(loop);
@@ -61,21 +61,21 @@ function retryOf(retry: Retry | undefined, loop: ToldLoop): Retry | undefined {
   return { ...yes, earliestMs: nextMs, latestMs: nextMs, because: 'its backoff ends then' };
 }
 
-function placeOf({ place, depth }: ToldLoop): string | undefined {
+function placeOf({ place, depth }: AnsweredLoop): string | undefined {
   return place === null ? undefined : `waits in its queue, at place ${place} of ${depth}`;
 }
 
-function sentenceOf(loop: ToldLoop, nowMs: number): string | undefined {
+function sentenceOf(loop: AnsweredLoop, nowMs: number): string | undefined {
   if (loop.run !== null) return runText(loop.run, nowMs);
   return placeOf(loop) ?? (loop.last === null ? undefined : lastText(loop.last, nowMs));
 }
 
-function runText({ method, action, startedMs }: ToldRun, nowMs: number): string {
+function runText({ method, action, startedMs }: AnsweredRun, nowMs: number): string {
   const since = `since ${secondsBetween(startedMs, nowMs)} s`;
   return method === null ? `works on it ${since}${action === null ? '' : ` (${action})`}` : `calls ${method} ${since}`;
 }
 
-function lastText({ atMs, code, text }: ToldDecision, nowMs: number): string {
+function lastText({ atMs, code, text }: AnsweredDecision, nowMs: number): string {
   const failure = [code, text].filter((part) => part !== null).join(': ');
   const when = `decided so ${secondsBetween(atMs, nowMs)} s ago`;
   return failure === '' ? when : `${when}, after ${failure}`;

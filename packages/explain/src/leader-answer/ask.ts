@@ -3,7 +3,7 @@
 import { type Clock, toError, withDeadline } from '@csi-sidecars/runtime';
 import { forScreen } from '../command/printable.ts';
 import type { ObjectName, Program } from '../verdict.ts';
-import { parseAnswer, type ToldController, type ToldLoop } from './answer.ts';
+import { parseAnswer, type AnsweredController, type AnsweredLoop } from './answer.ts';
 import type { AskHttp } from './http.ts';
 
 export interface ViaPorts {
@@ -15,10 +15,10 @@ export interface ViaPorts {
   readonly note: (line: string) => void;
 }
 
-export interface Told {
-  readonly controller: ToldController;
+export interface LeaderAnswer {
+  readonly controller: AnsweredController;
   /** Undefined: the program knows nothing of the object. */
-  readonly loop: ToldLoop | undefined;
+  readonly loop: AnsweredLoop | undefined;
 }
 
 const timeoutMs = 5_000;
@@ -33,7 +33,11 @@ const shortNames: Readonly<Record<string, string>> = {
 };
 
 /** What the leader of the program says of the object; undefined: no endpoint has said anything that can be used. */
-export async function askLeader(ports: ViaPorts, program: Program, object: ObjectName): Promise<Told | undefined> {
+export async function askLeader(
+  ports: ViaPorts,
+  program: Program,
+  object: ObjectName,
+): Promise<LeaderAnswer | undefined> {
   const kind = shortNames[object.kind];
   if (kind === undefined) return undefined;
   const key = object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`;
@@ -41,7 +45,7 @@ export async function askLeader(ports: ViaPorts, program: Program, object: Objec
   const answers = await Promise.all(ports.urls.map((url) => answerFrom(ports, url, query)));
   const controllers = answers.flatMap((answer) => answer ?? []).filter((each) => each.program === program);
   const leader = controllers.find(({ leading }) => leading);
-  if (leader !== undefined) return { controller: leader, loop: tellingLoop(leader.loops, object) };
+  if (leader !== undefined) return { controller: leader, loop: loopAbout(leader.loops, object) };
   const [standby] = controllers;
   if (standby !== undefined) {
     const holder = standby.holder === null ? 'it is not known who does' : `${standby.holder} does`;
@@ -56,7 +60,7 @@ async function answerFrom(
   { clock, signal: parent, ask, note }: ViaPorts,
   url: URL,
   query: string,
-): Promise<readonly ToldController[] | undefined> {
+): Promise<readonly AnsweredController[] | undefined> {
   const refuse = (why: string): undefined => {
     note(forScreen(`--via=${url.origin}: ${why}`));
   };
@@ -89,7 +93,7 @@ function aborted(signal: AbortSignal): Promise<never> {
 }
 
 /** Of the loops that know the object, the one that works on it, then one that will, then the one that has decided last. */
-function tellingLoop(loops: readonly ToldLoop[], { uid }: ObjectName): ToldLoop | undefined {
+function loopAbout(loops: readonly AnsweredLoop[], { uid }: ObjectName): AnsweredLoop | undefined {
   const known = loops.filter((loop) => loop.known && (uid === undefined || loop.uid === null || loop.uid === uid));
   return (
     known.find(({ run }) => run !== null) ??

@@ -100,7 +100,7 @@ describe('the leader says', () => {
     expect(urls).toEqual([`${url}/debug/explain?kind=va&key=csi-1`]);
   });
 
-  it('given a call under way, then the decision is told, with its row and its method', async () => {
+  it('given a call under way, then the decision comes from the leader, with its row and its method', async () => {
     const host = waitingAttachment();
     const run = {
       row: 'A12',
@@ -116,7 +116,7 @@ describe('the leader says', () => {
     expect(host.printed()).toContain('A12');
   });
 
-  it('given the end of a backoff, then the retry is that moment, and the screen calls the decision told', async () => {
+  it('given the end of a backoff, then the retry is that moment, and the screen says that the leader reported the decision', async () => {
     const host = refusedClaim();
     const nextAt = new Date(host.clock.nowMs() + 90_000).toISOString();
     const last = {

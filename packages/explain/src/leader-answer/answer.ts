@@ -2,14 +2,14 @@
 /** Whether what an endpoint has answered is an answer at all: everything that is used of it is looked at, and the rest is dropped. */
 import { isDnsSubdomain } from '@csi-sidecars/volume';
 
-export interface ToldRun {
+export interface AnsweredRun {
   readonly row: string | null;
   readonly action: string | null;
   readonly method: string | null;
   readonly startedMs: number;
 }
 
-export interface ToldDecision {
+export interface AnsweredDecision {
   readonly row: string;
   readonly action: string;
   readonly atMs: number;
@@ -17,28 +17,28 @@ export interface ToldDecision {
   readonly text: string | null;
 }
 
-export interface ToldLoop {
+export interface AnsweredLoop {
   readonly known: boolean;
   readonly uid: string | null;
   readonly place: number | null;
   readonly depth: number;
-  readonly run: ToldRun | null;
-  readonly last: ToldDecision | null;
+  readonly run: AnsweredRun | null;
+  readonly last: AnsweredDecision | null;
   /** Null: there is no failure, or no time for the next run. */
   readonly nextMs: number | null;
 }
 
-export interface ToldController {
+export interface AnsweredController {
   readonly program: string;
   readonly leading: boolean;
   readonly holder: string | null;
   readonly version: string;
   readonly pod: string | null;
-  readonly loops: readonly ToldLoop[];
+  readonly loops: readonly AnsweredLoop[];
 }
 
 /** Undefined: the text is no answer of `/debug/explain`. */
-export function parseAnswer(text: string): readonly ToldController[] | undefined {
+export function parseAnswer(text: string): readonly AnsweredController[] | undefined {
   try {
     const answer = record(JSON.parse(text));
     // What it decides about the subject is not for the endpoint to say.
@@ -57,7 +57,7 @@ type Fields = Readonly<Record<string, unknown>>;
 function controllerOf(
   fields: Fields,
   { version, pod }: { readonly version: string; readonly pod: string },
-): ToldController {
+): AnsweredController {
   return {
     program: word(fields['program']),
     leading: boolean(fields['leading']),
@@ -68,7 +68,7 @@ function controllerOf(
   };
 }
 
-function loopOf(fields: Fields): ToldLoop {
+function loopOf(fields: Fields): AnsweredLoop {
   const queue = record(fields['queue']);
   const backoff = orNull(fields['backoff'], record);
   return {
@@ -82,7 +82,7 @@ function loopOf(fields: Fields): ToldLoop {
   };
 }
 
-function runOf(fields: Fields): ToldRun {
+function runOf(fields: Fields): AnsweredRun {
   return {
     row: orNull(fields['row'], rowId),
     action: orNull(fields['action'], word),
@@ -91,7 +91,7 @@ function runOf(fields: Fields): ToldRun {
   };
 }
 
-function decisionOf(fields: Fields): ToldDecision {
+function decisionOf(fields: Fields): AnsweredDecision {
   return {
     row: rowId(fields['row']),
     action: word(fields['action']),
