@@ -8,10 +8,13 @@ export { CsiError } from './csi-error.ts';
 export type * from './gen/csi.ts';
 export { createAuditMetrics } from './listing/audit-metrics.ts';
 export type { AuditMetrics } from './listing/audit-metrics.ts';
-export { countCalls, whenQuiet } from './listing/count-calls.ts';
-export type { BusyOptions, CountedChannel } from './listing/count-calls.ts';
-export { listPages } from './listing/list-pages.ts';
-export type { ListedPage, ListEnd, PagesOptions } from './listing/list-pages.ts';
+export { auditPass } from './listing/audit-pass.ts';
+export type { AuditDeps, AuditSpec, PassComparison, PassFinding, PassPorts } from './listing/audit-pass.ts';
+export { countCalls } from './listing/count-calls.ts';
+export type { CountedChannel } from './listing/count-calls.ts';
+export { listInto } from './listing/list-into.ts';
+export type { Collected, ListCollector, ListFacts, ListPorts } from './listing/list-into.ts';
+export type { ListedPage } from './listing/list-pages.ts';
 export type { DecodedRequestOf, Method, RequestOf, ResponseInputOf, ResponseOf } from './methods.ts';
 // For programs.
 export { connectCsi } from './channel/connect.ts';

@@ -58,7 +58,7 @@ export { compareAttachments, pairOf } from './audit/attachments.ts';
 export type { AttachmentsState } from './audit/attachments.ts';
 export { snapshotCollector, volumeCollector } from './audit/collect.ts';
 export type { Collector } from './audit/collect.ts';
-export { createDaily } from './audit/daily.ts';
+export { auditGraceMs, createDaily } from './audit/daily.ts';
 export type { DailyPass } from './audit/daily.ts';
 export type * from './audit/facts.ts';
 export { keysOf } from './audit/finding.ts';

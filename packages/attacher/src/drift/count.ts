@@ -6,6 +6,7 @@
 import type { AuditMetrics } from '@csi-sidecars/csi';
 import type { CSINode, Lister, PersistentVolume, VolumeAttachment } from '@csi-sidecars/runtime';
 import {
+  auditGraceMs,
   compareAttachments,
   driverOn,
   type Earlier,
@@ -15,8 +16,6 @@ import {
 } from '@csi-sidecars/volume';
 import { attachmentKey, isAttached } from '../attachment.ts';
 import { namesOf, type Published } from './listed.ts';
-
-const graceMs = 10 * 60_000;
 
 export interface CountFacts {
   readonly driverName: string;
@@ -35,7 +34,7 @@ export function createCount(metrics: Pick<AuditMetrics, 'found'>): Count {
   let countedMs = -Infinity;
   return (facts) => {
     const { driverName, attachments, volumes, csiNodes, published, nowMs } = facts;
-    if (nowMs - countedMs < graceMs) return;
+    if (nowMs - countedMs < auditGraceMs) return;
     countedMs = nowMs;
     const recorded = attachments.list().flatMap((attachment) => recordedOf(facts, attachment));
     const handles = new Set(recorded.map(({ handle }) => handle));
@@ -54,7 +53,7 @@ export function createCount(metrics: Pick<AuditMetrics, 'found'>): Count {
       attachments: recorded,
       nodeIds: new Set(csiNodes.list().flatMap((node) => driverOn(node, driverName)?.nodeID ?? [])),
       recentlyAttached: new Set(),
-      rules: { graceMs },
+      rules: { graceMs: auditGraceMs },
       earlier,
     });
     earlier = keysOf(findings);

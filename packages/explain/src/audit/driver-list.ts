@@ -11,7 +11,8 @@ import {
   getDriverName,
   getPluginCapabilities,
   type ListedPage,
-  listPages,
+  listInto,
+  type ListPorts,
 } from '@csi-sidecars/csi';
 import {
   type Answer,
@@ -41,7 +42,7 @@ export interface DriverLists {
 export interface DriverSource {
   /** As the driver says it. */
   readonly name: string;
-  /** Rejects if the driver refuses a list. */
+  /** Rejects if the driver refuses a list. The time is that of the API server. */
   readonly lists: (ports: ListPorts) => Promise<DriverLists>;
   /** Undefined: the driver cannot be asked for one volume. */
   readonly askVolume: Ask | undefined;
@@ -59,12 +60,6 @@ export const notAsked = 'it is not in --kinds';
 
 /** Undefined: the answer does not say. */
 export type Ask = (handle: string, signal: AbortSignal) => Promise<Answer | undefined>;
-
-export interface ListPorts {
-  /** The time of the API server. */
-  readonly nowMs: () => number;
-  readonly signal: AbortSignal;
-}
 
 export interface SourceOptions {
   readonly kinds: ReadonlySet<AuditKind>;
@@ -88,19 +83,12 @@ export async function driverSource(
   const hasPublishedNodes = capabilities.has('LIST_VOLUMES_PUBLISHED_NODES');
 
   async function half<P extends ListedPage, E>(
-    { capability, collector: { begin, take, listOf }, request }: Half<P, E>,
-    { nowMs, signal: stop }: ListPorts,
+    { capability, collector, request }: Half<P, E>,
+    ports: ListPorts,
   ): Promise<Listed<E>> {
     if (!capabilities.has(capability)) return { kind: 'notRun', because: `the driver does not have ${capability}` };
-    let startedMs = nowMs();
-    const beginAgain = (): void => {
-      begin();
-      startedMs = nowMs();
-    };
-    const pages = { begin: beginAgain, take, signal: stop };
-    const end = await listPages((token) => request(token, { timeoutMs, signal: stop }), pages);
-    const incomplete = end.kind === 'complete' ? undefined : end.because;
-    return { kind: 'listed', list: listOf({ startedMs, isComplete: incomplete === undefined }), incomplete };
+    const page = (token: string): Promise<P> => request(token, { timeoutMs, signal: ports.signal });
+    return { kind: 'listed', ...(await listInto(collector, page, ports)) };
   }
 
   const pageOf = (token: string): { readonly max_entries: number; readonly starting_token: string } => ({

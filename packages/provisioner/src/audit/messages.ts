@@ -6,7 +6,5 @@ export const messages = {
   unrecorded: (count: number, handles: readonly string[]): string =>
     `the CSI driver lists ${count} volumes that no PersistentVolume of this cluster names, ${handles.join(', ')}${count > handles.length ? ' and others' : ''}; another cluster may: csi-sidecars audit lists them`,
   compared: 'Compared the volumes of the driver with PersistentVolumes',
-  found: 'The driver and the cluster differ',
-  incomplete: 'The audit is not whole, nothing is concluded from what the driver does not list',
   failed: 'Comparing the volumes of the driver with PersistentVolumes failed',
 } as const;

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From the pages of a driver to its list. */
-import type { ListSnapshotsResponse, ListVolumesResponse } from '@csi-sidecars/csi';
+import type { ListCollector, ListedPage, ListSnapshotsResponse, ListVolumesResponse } from '@csi-sidecars/csi';
 import type { DriverList, ListedSnapshot, ListedVolume } from './facts.ts';
 
-export interface Collector<P, E> {
-  /** Drops what was taken. */
-  readonly begin: () => void;
-  readonly take: (page: P) => void;
-  readonly listOf: (facts: Pick<DriverList<E>, 'startedMs' | 'isComplete'>) => DriverList<E>;
-}
+export type Collector<P extends ListedPage, E> = ListCollector<P, DriverList<E>>;
 
 /** Entries without an id are dropped. `none`: the driver does not say where volumes are published. */
 export function volumeCollector(published: 'published nodes' | 'none'): Collector<ListVolumesResponse, ListedVolume> {
@@ -40,7 +35,7 @@ export function snapshotCollector(): Collector<ListSnapshotsResponse, ListedSnap
   );
 }
 
-function collector<P, E>(
+function collector<P extends ListedPage, E>(
   each: (page: P, add: (handle: string, entry: E) => void) => void,
   isSame: (left: E, right: E) => boolean,
 ): Collector<P, E> {

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Which of the findings of a periodic audit become events: each once in a day, and few in a pass. The metrics have the whole count. */
+/**
+ * Of periodic audits: their grace, and which of their findings become events: each once in a day, and few in a pass. The metrics have the
+ * whole count.
+ */
+
+/** What is younger may be work under way. */
+export const auditGraceMs = 600_000;
 
 const onceInMs = 24 * 60 * 60_000;
 const mostInPass = 20;

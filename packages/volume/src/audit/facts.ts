@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is compared: the list of a driver, and what the cluster records. Times are milliseconds since the epoch, on the clock of the API server. */
+import type { ListFacts } from '@csi-sidecars/csi';
 import type { ClaimName } from './finding.ts';
 
 /** Entries by their handles. */
-export interface DriverList<E> {
-  /** When its first page was requested. */
-  readonly startedMs: number;
-  /** False: entries are missing, so that nothing follows from the absence of one. */
-  readonly isComplete: boolean;
+export interface DriverList<E> extends ListFacts {
   readonly entries: ReadonlyMap<string, E>;
   /** Handles that were listed again with other facts. */
   readonly contradicted: ReadonlySet<string>;
