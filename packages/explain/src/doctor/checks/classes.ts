@@ -5,8 +5,9 @@ import type { StorageClass } from '@csi-sidecars/runtime';
 import { annotationOf } from '../../facts/objects.ts';
 import type { ObjectName } from '../../verdict.ts';
 import { type Check, clusterCheck, driverCheck, factOf, type Judgement, problem, textOf } from '../check.ts';
-import { gateOf } from '../readings/sidecars.ts';
-import { isLed, running } from './driver-objects.ts';
+import { namesOfDrivers } from '../readings/drivers.ts';
+import { gateOf, running } from '../readings/sidecars.ts';
+import { isLed } from './driver-objects.ts';
 import { registered } from './topology.ts';
 import { calledBy, yamlOf } from './wording.ts';
 import type { ClassSecret, DriverFacts } from '../readings/facts.ts';
@@ -161,8 +162,9 @@ const growing: Check = driverCheck({
   judge: (driver, { classes, workloads, leading }) => {
     const own = classesOf(classes, driver).filter(({ allowVolumeExpansion }) => allowVolumeExpansion === true);
     const [first] = own;
-    const [provisioner] = running(workloads, driver, 'csi-provisioner');
-    const hasResizer = running(workloads, driver, 'csi-resizer').length > 0 || isLed(leading, driver, 'csi-resizer');
+    const [provisioner] = running(workloads.of(driver.name), 'csi-provisioner');
+    const hasResizer =
+      running(workloads.of(driver.name), 'csi-resizer').length > 0 || isLed(leading, driver, 'csi-resizer');
     // Where nothing of the driver's controllers is seen, they may run outside of the cluster.
     if (first === undefined || provisioner === undefined || hasResizer) return [];
     return [
@@ -218,15 +220,13 @@ const attributes: Check = clusterCheck({
     'a VolumeAttributesClass is of a driver that the cluster does not have, or csi-resizer of the driver has the gate off',
   mend: 'correct driverName, or turn the gate VolumeAttributesClass on',
   reads: ['attributesClasses', 'csiDrivers', 'registrations', 'workloads'],
-  judge: ({ attributesClasses, csiDrivers, registrations, workloads }) =>
-    attributesClasses.flatMap(({ metadata, driverName }): readonly Judgement[] => {
+  judge: ({ attributesClasses, csiDrivers, registrations, workloads }) => {
+    const known = namesOfDrivers({ csiDrivers, registrations });
+    return attributesClasses.flatMap(({ metadata, driverName }): readonly Judgement[] => {
       const object = { kind: 'VolumeAttributesClass', name: metadata?.name ?? '' };
       const facts = { driver: driverName, objects: [object], look: yamlOf(object) };
-      const isKnown =
-        csiDrivers.some((each) => each.metadata?.name === driverName) ||
-        registrations.some(({ drivers }) => drivers.some(({ name }) => name === driverName));
       const own = factOf(textOf(object), 'driverName', driverName);
-      if (!isKnown) {
+      if (!known.has(driverName)) {
         return [
           problem(`VolumeAttributesClass ${object.name} is of ${driverName}, which is no driver of this cluster`, {
             ...facts,
@@ -234,7 +234,7 @@ const attributes: Check = clusterCheck({
           }),
         ];
       }
-      const off = running(workloads, { name: driverName, object: undefined }, 'csi-resizer').find(
+      const off = running(workloads.of(driverName), 'csi-resizer').find(
         ({ sidecar }) => gateOf(sidecar, 'VolumeAttributesClass') === false,
       );
       if (off === undefined) return [];
@@ -245,7 +245,8 @@ const attributes: Check = clusterCheck({
           evidence: [own, factOf(calledBy(off.workload), 'gate VolumeAttributesClass', false)],
         }),
       ];
-    }),
+    });
+  },
 });
 
 export const classChecks: readonly Check[] = [defaults, parameters, absentSecrets, growing, immediate, attributes];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Part crd: the definitions of the snapshot kinds, against the programs that need them. */
 import { type Check, clusterCheck, factOf, type Judgement, problem } from '../check.ts';
-import type { Sidecar, WorkloadFacts } from '../readings/sidecars.ts';
+import { type Running, running } from '../readings/sidecars.ts';
 import { calledBy, electionPlace, imageFact, timeText, yamlOf } from './wording.ts';
 import type { CrdFacts, Workloads } from '../readings/facts.ts';
 
@@ -13,17 +13,8 @@ function look({ name }: CrdFacts): readonly string[] | undefined {
   return yamlOf({ kind: 'customresourcedefinition', name });
 }
 
-interface Place {
-  readonly workload: WorkloadFacts;
-  readonly sidecar: Sidecar;
-}
-
-function snapshotPrograms(workloads: Workloads): readonly Place[] {
-  return workloads.all.flatMap((workload) =>
-    workload.sidecars
-      .filter(({ program }) => program === 'csi-snapshotter' || program === 'snapshot-controller')
-      .map((sidecar) => ({ workload, sidecar })),
-  );
+function snapshotPrograms(workloads: Workloads): readonly Running[] {
+  return running(workloads.all, 'csi-snapshotter', 'snapshot-controller');
 }
 
 const missing: Check = clusterCheck({

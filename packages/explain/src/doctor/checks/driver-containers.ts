@@ -5,8 +5,8 @@ import type { Program } from '../../verdict.ts';
 import { type Check, driverCheck, factOf, type Judgement, problem, textOf } from '../check.ts';
 import { programFlags } from '../readings/arguments.ts';
 import { driverContainers } from '../readings/drivers.ts';
-import { flagOf, gateOf, isAtLeast, type Sidecar, type WorkloadFacts } from '../readings/sidecars.ts';
-import { isLed, running } from './driver-objects.ts';
+import { flagOf, gateOf, isAtLeast, running, type Sidecar, type WorkloadFacts } from '../readings/sidecars.ts';
+import { isLed } from './driver-objects.ts';
 import { calledBy, flagFact, imageFact, yamlOf } from './wording.ts';
 
 const absent: Check = driverCheck({
@@ -17,9 +17,9 @@ const absent: Check = driverCheck({
   mend: 'add the sidecar, or turn the gate on',
   reads: ['workloads', 'leading', 'snapshotClasses', 'classes', 'registrations'],
   judge: (driver, { workloads, leading, snapshotClasses, classes, registrations }) => {
-    const provisioners = running(workloads, driver, 'csi-provisioner');
+    const provisioners = running(workloads.of(driver.name), 'csi-provisioner');
     const hasSnapshotter =
-      running(workloads, driver, 'csi-snapshotter').length > 0 || isLed(leading, driver, 'csi-snapshotter');
+      running(workloads.of(driver.name), 'csi-snapshotter').length > 0 || isLed(leading, driver, 'csi-snapshotter');
     const found: Judgement[] = [];
     const [provisioner] = provisioners;
     const [snapshotClass] = snapshotClasses.filter((each) => each.driver === driver.name);

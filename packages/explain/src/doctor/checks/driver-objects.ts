@@ -3,22 +3,10 @@
 import { nearest } from '@csi-sidecars/sidecar';
 import type { ObjectName, Program } from '../../verdict.ts';
 import { type Check, clusterCheck, driverCheck, factOf, problem, textOf } from '../check.ts';
-import { elects, isOn, type Sidecar, type WorkloadFacts } from '../readings/sidecars.ts';
+import { namesOfDrivers } from '../readings/drivers.ts';
+import { elects, isOn, running, type Sidecar, type WorkloadFacts } from '../readings/sidecars.ts';
 import { calledBy, electionPlace, flagFact, imageFact, yamlOf } from './wording.ts';
-import type { DriverFacts, Leading, Workloads } from '../readings/facts.ts';
-
-export interface Running {
-  readonly workload: WorkloadFacts;
-  readonly sidecar: Sidecar;
-}
-
-export function running(workloads: Workloads, driver: DriverFacts, program: Program): readonly Running[] {
-  return workloads
-    .of(driver.name)
-    .flatMap((workload) =>
-      workload.sidecars.filter((sidecar) => sidecar.program === program).map((sidecar) => ({ workload, sidecar })),
-    );
-}
+import type { DriverFacts, Leading } from '../readings/facts.ts';
 
 /** A Lease that somebody holds shows a program whose workload was not found. */
 export function isLed(leading: readonly Leading[], driver: DriverFacts, program: Program): boolean {
@@ -37,8 +25,7 @@ const unknownDriver: Check = clusterCheck({
   mend: 'install the driver, or make the class again with the right name',
   reads: ['csiDrivers', 'registrations', 'classes', 'volumes'],
   judge: ({ csiDrivers, registrations, classes, volumes }) => {
-    const objects = csiDrivers.map(({ metadata }) => metadata?.name ?? '');
-    const known = new Set([...objects, ...registrations.flatMap(({ drivers }) => drivers.map(({ name }) => name))]);
+    const known = namesOfDrivers({ csiDrivers, registrations });
     const ofVolumes = new Map(
       volumes.flatMap((volume) => (volume.driver === undefined ? [] : [[volume.driver, volume]])),
     );
@@ -80,7 +67,8 @@ const noAttacher: Check = driverCheck({
   judge: (driver, { workloads, leading }) => {
     const required = driver.object?.spec.attachRequired;
     if (driver.object === undefined || required === false) return [];
-    if (running(workloads, driver, 'csi-attacher').length > 0 || isLed(leading, driver, 'csi-attacher')) return [];
+    if (running(workloads.of(driver.name), 'csi-attacher').length > 0 || isLed(leading, driver, 'csi-attacher'))
+      return [];
     return [
       problem(`${driver.name} demands attachments, and no csi-attacher of it runs`, {
         program: 'csi-attacher',
@@ -103,7 +91,7 @@ const idleAttacher: Check = driverCheck({
   reads: ['csiDrivers', 'workloads'],
   judge: (driver, { workloads }) => {
     if (driver.object?.spec.attachRequired !== false) return [];
-    return running(workloads, driver, 'csi-attacher')
+    return running(workloads.of(driver.name), 'csi-attacher')
       .filter(({ sidecar }) => !sidecar.isCombined)
       .map(({ workload, sidecar }) =>
         problem(`csi-attacher of ${driver.name} runs, and the driver attaches nothing`, {
@@ -125,7 +113,9 @@ const capacity: Check = driverCheck({
   judge: (driver, { workloads }) => {
     if (driver.object === undefined) return [];
     const isWanted = driver.object.spec.storageCapacity === true;
-    const all = running(workloads, driver, 'csi-provisioner').filter(({ sidecar }) => sidecar.arguments.isWhole);
+    const all = running(workloads.of(driver.name), 'csi-provisioner').filter(
+      ({ sidecar }) => sidecar.arguments.isWhole,
+    );
     return all
       .filter(({ sidecar }) => isOn(sidecar, 'enable-capacity') !== isWanted)
       .map(({ workload, sidecar }) =>
@@ -163,7 +153,7 @@ const twoWorkloads: Check = driverCheck({
   reads: ['workloads'],
   judge: (driver, { workloads }) =>
     controllerPrograms.flatMap((program) => {
-      const all = running(workloads, driver, program).filter(
+      const all = running(workloads.of(driver.name), program).filter(
         ({ workload, sidecar }) =>
           workload.replicas > 0 && !isPerNode(workload, sidecar) && workload.object.kind !== 'DaemonSet',
       );
@@ -194,7 +184,7 @@ const twoAtOnce: Check = driverCheck({
   reads: ['workloads'],
   judge: (driver, { workloads }) =>
     controllerPrograms.flatMap((program) =>
-      running(workloads, driver, program).flatMap(({ workload, sidecar }) => {
+      running(workloads.of(driver.name), program).flatMap(({ workload, sidecar }) => {
         if (elects(sidecar) || isPerNode(workload, sidecar) || !sidecar.arguments.isWhole) return [];
         const count = workload.object.kind === 'DaemonSet' ? workload.scheduled.desired : workload.replicas;
         const isMany = count > 1;

@@ -4,21 +4,13 @@ import { parseFlags } from '@csi-sidecars/sidecar';
 import { createdMs } from '../../facts/objects.ts';
 import { type Check, clusterCheck, factOf, type Problem, problem, textOf } from '../check.ts';
 import { programFlags } from '../readings/arguments.ts';
-import { elects, flagOf, type Sidecar, type WorkloadFacts } from '../readings/sidecars.ts';
+import { elects, flagOf, type Running, running, type Sidecar, type WorkloadFacts } from '../readings/sidecars.ts';
 import { calledBy, counted, flagFact, ofDriver, yamlOf } from './wording.ts';
 import type { Leading, Workloads } from '../readings/facts.ts';
 import type { CheckId, Severity } from '../ids.ts';
 
-interface Place {
-  readonly workload: WorkloadFacts;
-  readonly sidecar: Sidecar;
-}
-
-function placesOf(workloads: Workloads, { driver, program }: Leading): readonly Place[] {
-  const own = driver === undefined ? workloads.all : workloads.of(driver);
-  return own.flatMap((workload) =>
-    workload.sidecars.filter((sidecar) => sidecar.program === program).map((sidecar) => ({ workload, sidecar })),
-  );
+function placesOf(workloads: Workloads, { driver, program }: Leading): readonly Running[] {
+  return running(driver === undefined ? workloads.all : workloads.of(driver), program);
 }
 
 function leaseName({ leases }: Leading): {
@@ -31,7 +23,7 @@ function leaseName({ leases }: Leading): {
 }
 
 /** A Lease of an earlier time, when the program still elected its leader. */
-function isOfThePast(places: readonly Place[]): boolean {
+function isOfThePast(places: readonly Running[]): boolean {
   return places.length > 0 && places.every(({ sidecar, workload }) => !elects(sidecar) || workload.replicas === 0);
 }
 
@@ -66,6 +58,25 @@ const dead: Check = clusterCheck({
     }),
 });
 
+/** No pod has the name that the Lease says. */
+function withoutHolder(
+  each: Leading,
+  { holder, namespace }: { readonly holder: string; readonly namespace?: string | undefined },
+): Omit<Problem, 'kind' | 'sentence'> {
+  const { driver, program } = each;
+  const name = leaseName(each);
+  return {
+    driver,
+    program,
+    objects: [name],
+    evidence: [
+      factOf(textOf(name), 'spec.holderIdentity', holder),
+      factOf(`pods of namespace ${namespace}`, holder, 'none'),
+    ],
+    look: yamlOf(name),
+  };
+}
+
 const gone: Check = clusterCheck({
   id: 'lease-2',
   severity: 'error',
@@ -81,19 +92,9 @@ const gone: Check = clusterCheck({
         ({ metadata }) => metadata?.namespace === leader.namespace && metadata?.name === leader.holder,
       );
       if (isThere || isOfThePast(placesOf(workloads, each))) return [];
-      const name = leaseName(each);
       return problem(
         `pod ${leader.namespace}/${leader.holder}, which holds the Lease of ${program}${ofDriver(driver)}, is gone`,
-        {
-          driver,
-          program,
-          objects: [name],
-          evidence: [
-            factOf(textOf(name), 'spec.holderIdentity', leader.holder),
-            factOf(`pods of namespace ${leader.namespace}`, leader.holder, 'none'),
-          ],
-          look: yamlOf(name),
-        },
+        withoutHolder(each, { holder: leader.holder, namespace: leader.namespace }),
       );
     }),
 });
@@ -109,19 +110,9 @@ const unseen: Check = clusterCheck({
     leading.flatMap((each) => {
       const { leader, driver, program } = each;
       if (leader?.kind !== 'lives' || !leader.findings.includes('lease-3')) return [];
-      const name = leaseName(each);
       return problem(
         `the Lease of ${program}${ofDriver(driver)} is renewed by ${leader.holder}, and no pod has that name`,
-        {
-          driver,
-          program,
-          objects: [name],
-          evidence: [
-            factOf(textOf(name), 'spec.holderIdentity', leader.holder),
-            factOf(`pods of namespace ${leader.namespace}`, leader.holder, 'none'),
-          ],
-          look: yamlOf(name),
-        },
+        withoutHolder(each, leader),
       );
     }),
 });

@@ -2,7 +2,16 @@
 /** Part pod: whether the containers of the sidecars stay up. */
 import type { Pod } from '@csi-sidecars/runtime';
 import { createdMs, nameOf, timeOf } from '../../facts/objects.ts';
-import { type Check, clusterCheck, driverCheck, factOf, type Judgement, problem, textOf } from '../check.ts';
+import {
+  type Check,
+  clusterCheck,
+  driverCheck,
+  factOf,
+  type Judgement,
+  type Problem,
+  problem,
+  textOf,
+} from '../check.ts';
 import { sidecarsIn, type WorkloadFacts } from '../readings/sidecars.ts';
 import { podsOf } from '../readings/workloads.ts';
 import { calledBy, describeOf, yamlOf } from './wording.ts';
@@ -13,14 +22,22 @@ type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses
 interface Place {
   readonly pod: Pod;
   readonly status: ContainerStatus;
-  readonly driver: string | undefined;
+  readonly name: ReturnType<typeof podName>;
+  /** What a finding about the container is about. */
+  readonly about: Pick<Problem, 'driver' | 'program' | 'objects'>;
 }
 
 function containersOf({ pods, workloads }: Pick<Readings, 'pods' | 'workloads'>): readonly Place[] {
   return pods.flatMap((pod) => {
     const own = workloads.all.find((workload) => podsOf([pod], workload).length > 0);
     const driver = own && workloads.driverOf(own);
-    return (pod.status?.containerStatuses ?? []).map((status) => ({ pod, status, driver }));
+    const name = podName(pod);
+    return (pod.status?.containerStatuses ?? []).map((status) => ({
+      pod,
+      status,
+      name,
+      about: { driver, program: programOf(pod, status), objects: [name] },
+    }));
   });
 }
 
@@ -28,8 +45,8 @@ function podName(pod: Pod): { readonly kind: string; readonly namespace: string 
   return { kind: 'Pod', namespace: pod.metadata?.namespace, name: nameOf(pod) };
 }
 
-function programOf({ pod, status }: Place) {
-  const container = pod.spec?.containers.find(({ name }) => name === status.name);
+function programOf(pod: Pod, { name }: ContainerStatus): Problem['program'] {
+  const container = pod.spec?.containers.find((each) => each.name === name);
   return container === undefined ? undefined : sidecarsIn(container)[0]?.program;
 }
 
@@ -52,11 +69,9 @@ const looping: Check = clusterCheck({
   causes: ['pod-2'],
   reads: ['pods', 'workloads'],
   judge: (read) =>
-    containersOf(read).flatMap((place): readonly Judgement[] => {
-      const { pod, status, driver } = place;
+    containersOf(read).flatMap(({ status, name, about }): readonly Judgement[] => {
       if (status.state?.waiting?.reason !== 'CrashLoopBackOff') return [];
       const ended = endOf(status);
-      const name = podName(pod);
       const code = ended === undefined ? '' : ` with exit code ${ended.exitCode}`;
       const meaning = ended === undefined ? undefined : meanings[ended.exitCode];
       const message = ended?.message?.trim() ?? '';
@@ -64,9 +79,7 @@ const looping: Check = clusterCheck({
         problem(
           `container ${status.name} of pod ${name.namespace}/${name.name} ends again and again${code}${meaning === undefined ? '' : ` (${meaning})`}${message === '' ? '' : `: ${message}`}`,
           {
-            driver,
-            program: programOf(place),
-            objects: [name],
+            ...about,
             evidence: [
               factOf(textOf(name), `state of container ${status.name}`, 'CrashLoopBackOff'),
               factOf(textOf(name), `restartCount of container ${status.name}`, status.restartCount),
@@ -91,20 +104,16 @@ const killed: Check = clusterCheck({
   mend: 'raise the limit',
   reads: ['pods', 'workloads'],
   judge: (read) =>
-    containersOf(read).flatMap((place): readonly Judgement[] => {
-      const { pod, status, driver } = place;
+    containersOf(read).flatMap(({ pod, status, name, about }): readonly Judgement[] => {
       const ended = endOf(status);
       if (ended?.reason !== 'OOMKilled') return [];
-      const limits = pod.spec?.containers.find(({ name }) => name === status.name)?.resources?.limits;
+      const limits = pod.spec?.containers.find((each) => each.name === status.name)?.resources?.limits;
       const limit = limits?.['memory'];
-      const name = podName(pod);
       return [
         problem(
           `container ${status.name} of pod ${name.namespace}/${name.name} was killed at its memory limit of ${limit ?? 'the node'}`,
           {
-            driver,
-            program: programOf(place),
-            objects: [name],
+            ...about,
             evidence: [
               factOf(
                 textOf(name),
@@ -131,19 +140,15 @@ const restarting: Check = clusterCheck({
   causes: ['pod-1', 'pod-2'],
   reads: ['pods', 'workloads'],
   judge: (read, { nowMs }) =>
-    containersOf(read).flatMap((place): readonly Judgement[] => {
-      const { pod, status, driver } = place;
+    containersOf(read).flatMap(({ pod, status, name, about }): readonly Judgement[] => {
       const endedMs = timeOf(endOf(status)?.finishedAt);
       const ageDays = Math.max(1, (nowMs - (createdMs(pod) ?? nowMs)) / dayMs);
       if (endedMs === undefined || nowMs - endedMs > dayMs || status.restartCount / ageDays <= manyRestarts) return [];
-      const name = podName(pod);
       return [
         problem(
           `container ${status.name} of pod ${name.namespace}/${name.name} has restarted ${status.restartCount} times`,
           {
-            driver,
-            program: programOf(place),
-            objects: [name],
+            ...about,
             evidence: [
               factOf(textOf(name), `restartCount of container ${status.name}`, status.restartCount),
               factOf(textOf(name), 'metadata.creationTimestamp', pod.metadata?.creationTimestamp),

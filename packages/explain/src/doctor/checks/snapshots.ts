@@ -3,9 +3,10 @@
 import { driverParametersOf, snapshotAnnotations } from '@csi-sidecars/volume';
 import { annotationOf, nameOf } from '../../facts/objects.ts';
 import { type Check, clusterCheck, driverCheck, factOf, type Judgement, problem, textOf } from '../check.ts';
-import { isOn } from '../readings/sidecars.ts';
+import { namesOfDrivers } from '../readings/drivers.ts';
+import { isOn, running } from '../readings/sidecars.ts';
 import { missingSecrets, templateMistakes } from './classes.ts';
-import { isLed, running } from './driver-objects.ts';
+import { isLed } from './driver-objects.ts';
 import { calledBy, counted, explainOf, flagFact, timeText, yamlOf } from './wording.ts';
 
 const className = (name: string) => ({ kind: 'VolumeSnapshotClass', name });
@@ -16,19 +17,14 @@ const foreign: Check = clusterCheck({
   wrong: 'a VolumeSnapshotClass is of a driver that has neither a CSIDriver nor a csi-snapshotter',
   mend: 'install the driver, or make the class again with the right name',
   reads: ['snapshotClasses', 'csiDrivers', 'registrations', 'workloads', 'leading'],
-  judge: ({ snapshotClasses, csiDrivers, registrations, workloads, leading }) =>
-    snapshotClasses.flatMap((each): readonly Judgement[] => {
+  judge: ({ snapshotClasses, csiDrivers, registrations, workloads, leading }) => {
+    const known = namesOfDrivers({ csiDrivers, registrations });
+    return snapshotClasses.flatMap((each): readonly Judgement[] => {
       const { driver = '' } = each;
       const facts = { name: driver, object: undefined };
-      const isKnown =
-        csiDrivers.some(({ metadata }) => metadata?.name === driver) ||
-        registrations.some(({ drivers }) => drivers.some(({ name }) => name === driver));
-      if (
-        isKnown ||
-        running(workloads, facts, 'csi-snapshotter').length > 0 ||
-        isLed(leading, facts, 'csi-snapshotter')
-      )
-        return [];
+      const isServed =
+        running(workloads.of(driver), 'csi-snapshotter').length > 0 || isLed(leading, facts, 'csi-snapshotter');
+      if (known.has(driver) || isServed) return [];
       const object = className(nameOf(each));
       return [
         problem(`VolumeSnapshotClass ${object.name} is of ${driver}, which is no driver of this cluster`, {
@@ -38,7 +34,8 @@ const foreign: Check = clusterCheck({
           look: yamlOf(object),
         }),
       ];
-    }),
+    });
+  },
 });
 
 const defaults: Check = driverCheck({
@@ -80,9 +77,7 @@ const nobody: Check = clusterCheck({
   mend: 'install snapshot-controller',
   reads: ['snapshots', 'workloads', 'leading'],
   judge: ({ snapshots, workloads, leading }, { nowMs }) => {
-    const isRunning = workloads.all.some(
-      ({ sidecars, replicas }) => replicas > 0 && sidecars.some(({ program }) => program === 'snapshot-controller'),
-    );
+    const isRunning = running(workloads.all, 'snapshot-controller').some(({ workload }) => workload.replicas > 0);
     const leader = leading.find(({ program }) => program === 'snapshot-controller')?.leader;
     const isLedByOther = leader?.kind === 'lives' || leader?.kind === 'unknown' || leader?.kind === 'restarting';
     const waiting = snapshots.filter(({ hasStatus, createdMs = nowMs }) => !hasStatus && nowMs - createdMs > settleMs);
@@ -171,16 +166,11 @@ const distributed: Check = driverCheck({
   mend: 'set both or neither',
   reads: ['workloads'],
   judge: (driver, { workloads }) => {
-    const controllers = workloads.all.flatMap((workload) =>
-      workload.sidecars
-        .filter(({ program, arguments: { isWhole } }) => program === 'snapshot-controller' && isWhole)
-        .map((sidecar) => ({ workload, sidecar })),
-    );
-    const [controller] = controllers;
+    const controller = running(workloads.all, 'snapshot-controller').find(({ sidecar }) => sidecar.arguments.isWhole);
     if (controller === undefined) return [];
     const isDistributed = isOn(controller.sidecar, 'enable-distributed-snapshotting');
     // Of a cluster with both kinds of drivers the flag is on, and those without nodes are served as well.
-    return running(workloads, driver, 'csi-snapshotter')
+    return running(workloads.of(driver.name), 'csi-snapshotter')
       .filter(({ sidecar }) => isOn(sidecar, 'node-deployment') && !isDistributed)
       .map(({ workload, sidecar }) =>
         problem(`csi-snapshotter of ${driver.name} works for its node only, and snapshot-controller names no node`, {

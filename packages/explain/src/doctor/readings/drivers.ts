@@ -8,7 +8,7 @@ import { namesDriver } from '../../actors/programs.ts';
 import { registrarOf } from '../../actors/node-plugin.ts';
 import type { WorkloadFacts } from './sidecars.ts';
 import { type Gathering, isRead } from './source.ts';
-import type { DriverFacts, Workloads } from './facts.ts';
+import type { DriverFacts, Readings, Workloads } from './facts.ts';
 
 export interface Held {
   readonly driver: string;
@@ -87,9 +87,19 @@ export async function driversOf({ get, scope }: Gathering): Promise<readonly Dri
 /** All drivers of the cluster, sorted: with a CSIDriver, or registered on a node. */
 export async function knownDrivers({ get }: Pick<Gathering, 'get'>): Promise<readonly string[]> {
   const [objects, registrations] = [await get('csiDrivers'), await get('registrations')];
-  const names = new Set<string>();
-  if (isRead(objects)) for (const { metadata } of objects.value) names.add(metadata?.name ?? '');
-  if (isRead(registrations))
-    for (const { drivers } of registrations.value) for (const { name } of drivers) names.add(name);
-  return [...names].filter((name) => name !== '').toSorted();
+  const names = namesOfDrivers({
+    csiDrivers: isRead(objects) ? objects.value : [],
+    registrations: isRead(registrations) ? registrations.value : [],
+  });
+  return [...names].toSorted();
+}
+
+/** With a CSIDriver, or registered on a node. */
+export function namesOfDrivers({
+  csiDrivers,
+  registrations,
+}: Pick<Readings, 'csiDrivers' | 'registrations'>): ReadonlySet<string> {
+  const registered = registrations.flatMap(({ drivers }) => drivers.map(({ name }) => name));
+  const names = [...csiDrivers.map(({ metadata }) => metadata?.name ?? ''), ...registered];
+  return new Set(names.filter((name) => name !== ''));
 }

@@ -48,6 +48,18 @@ export interface WorkloadFacts {
   readonly registrar: Container | undefined;
 }
 
+/** A sidecar, and the workload that it is a container of. */
+export interface Running {
+  readonly workload: WorkloadFacts;
+  readonly sidecar: Sidecar;
+}
+
+export function running(workloads: readonly WorkloadFacts[], ...programs: readonly Program[]): readonly Running[] {
+  return workloads.flatMap((workload) =>
+    workload.sidecars.filter(({ program }) => programs.includes(program)).map((sidecar) => ({ workload, sidecar })),
+  );
+}
+
 export function workloadFactsOf(kind: WorkloadKind, workload: Workload): WorkloadFacts | undefined {
   const spec = workload.spec?.template?.spec;
   if (spec === undefined) return undefined;
