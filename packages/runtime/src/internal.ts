@@ -90,6 +90,7 @@ export { parseJson, parseJsonText } from './api/json.ts';
 export { readKubeconfig } from './api/cluster/kubeconfig-format.ts';
 export type { TransportFailure, TransportRequest } from './api/transport.ts';
 export { endpointOf } from './api/connection/endpoint.ts';
+export { isLoopbackHost } from './api/connection/loopback.ts';
 export { proxyFromEnvironment } from './api/connection/proxy.ts';
 export { userAgent } from './api/user-agent.ts';
 export { createRequestMetrics } from './api/request-metrics.ts';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `--via`: the addresses at which port-forwards of a person end. Only those of this machine are asked. */
-import { isIPv4 } from 'node:net';
+import { isLoopbackHost } from '@csi-sidecars/runtime/internal';
 
 export type Endpoints =
   | { readonly kind: 'endpoints'; readonly urls: readonly URL[] }
@@ -25,13 +25,9 @@ export function parseEndpoints(via: string): Endpoints {
 function endpointOf(text: string): URL | undefined {
   const url = URL.parse(text);
   if (url === null || url.protocol !== 'http:' || url.username !== '' || url.password !== '') return undefined;
-  if (url.pathname !== '/' || url.search !== '' || url.hash !== '' || !isLocal(url.hostname)) return undefined;
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '' || !isLoopbackHost(url.hostname)) return undefined;
   // The name may lead elsewhere.
   if (url.hostname === 'localhost') url.hostname = '127.0.0.1';
   url.pathname = '/debug/explain';
   return url;
-}
-
-function isLocal(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'));
 }

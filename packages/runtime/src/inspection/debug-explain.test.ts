@@ -10,7 +10,7 @@ import { startDiagnosticsServer } from '../diagnostics/diagnostics-server.ts';
 import type { HttpClient } from '../diagnostics/diagnostics-server.ts';
 import { debugExplainRoute, type DebugExplainOptions } from './debug-explain.ts';
 import { createInspection, type Inspection, type InspectionState } from './inspection.ts';
-import { isLoopbackAddress, isLoopbackHost } from './loopback.ts';
+import { isLoopbackAddress, isLoopbackHost } from '../api/connection/loopback.ts';
 
 interface Answer {
   readonly status: number | undefined;

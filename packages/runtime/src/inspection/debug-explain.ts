@@ -8,7 +8,7 @@
 import type { Clock } from '../clock/clock.ts';
 import type { HttpClient, HttpRequest, HttpResponse, HttpRoute } from '../diagnostics/diagnostics-server.ts';
 import type { LoopAnswer, QueueSummary } from './answers.ts';
-import { isLoopbackAddress, isLoopbackHost } from './loopback.ts';
+import { isLoopbackAddress, isLoopbackHost } from '../api/connection/loopback.ts';
 import type { Subject } from './inspected-loop.ts';
 import type { Inspection } from './inspection.ts';
 import { parseSubject } from './subject.ts';

@@ -11,7 +11,8 @@ import { createInformerFactory, type InformerFactory } from '../informer/factory
 import type { LeadingWork } from '../lease/leader-elector.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
 import { workQueueMetricsOf } from '../workqueue/queue-metrics.ts';
-import type { ApiClient, CallOptions } from '../api/client.ts';
+import type { ApiClient } from '../api/client.ts';
+import { withWriteOptions } from '../api/with-write-options.ts';
 
 export interface LeadingPorts extends ControllerPorts {
   /** What these recorders have not written yet is written before the lease is released. */
@@ -73,15 +74,8 @@ export function listSettings(env: Environment): Required<Pick<InformerDeps, 'str
 
 /** A client that sends no write any more once `maySend` is false, or what the caller gives is. Reads go on. */
 export function fenced(client: ApiClient, maySend: () => boolean): ApiClient {
-  const within = <O extends CallOptions>(options: O | undefined) => {
+  return withWriteOptions(client, (options) => {
     const given = options?.maySend;
     return { ...options, maySend: given === undefined ? maySend : () => maySend() && given() };
-  };
-  return {
-    ...client,
-    create: (resource, object, options) => client.create(resource, object, within(options)),
-    update: (resource, object, options) => client.update(resource, object, within(options)),
-    patch: (target, patch, options) => client.patch(target, patch, within(options)),
-    delete: (resource, ref, options) => client.delete(resource, ref, within(options)),
-  };
+  });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The span of one run of a loop, from its begin to its end: the rows that it went through, and what it ended with. */
-import type { ApiClient, CallOptions } from '../api/client.ts';
+import type { ApiClient } from '../api/client.ts';
+import { withWriteOptions } from '../api/with-write-options.ts';
 import type { Conclusion, Outcome } from '../controller/reconcile.ts';
 import type { CallParent, Span } from './tracer.ts';
 
@@ -69,12 +70,5 @@ const outcomes: Readonly<Record<Outcome['kind'], 'done' | 'retry' | 'wait'>> = {
 
 /** A client whose writes are spans below the parent. Reads are none. */
 export function traced(client: ApiClient, span: CallParent): ApiClient {
-  const within = <O extends CallOptions>(options: O | undefined) => ({ ...options, span });
-  return {
-    ...client,
-    create: (resource, object, options) => client.create(resource, object, within(options)),
-    update: (resource, object, options) => client.update(resource, object, within(options)),
-    patch: (target, patch, options) => client.patch(target, patch, within(options)),
-    delete: (resource, ref, options) => client.delete(resource, ref, within(options)),
-  };
+  return withWriteOptions(client, (options) => ({ ...options, span }));
 }

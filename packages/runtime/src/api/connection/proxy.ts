@@ -2,6 +2,7 @@
 /** Which proxy leads to the API server: HTTPS_PROXY, HTTP_PROXY and NO_PROXY as Go reads them, CIDR blocks included. */
 import { BlockList, isIP } from 'node:net';
 import type { Endpoint } from './endpoint.ts';
+import { isLoopbackAddress } from './loopback.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -29,7 +30,7 @@ function either(env: Environment, name: string): string {
 }
 
 function isLocal(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+  return host === 'localhost' || isLoopbackAddress(host);
 }
 
 function isExcluded({ host, port }: Endpoint, noProxy: string): boolean {
