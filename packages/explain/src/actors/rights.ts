@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Whether the account of a program has a right. */
-import type { AccessQuestion, Reader } from '../cluster/reader.ts';
+import type { AccessQuestion } from '../cluster/access-review.ts';
+import type { Reader } from '../cluster/reader.ts';
 
 export interface Account {
   readonly namespace: string;

@@ -14,6 +14,7 @@ import {
   type Resource,
   TransportError,
 } from '@csi-sidecars/runtime';
+import { type AccessQuestion, accessReviews, isAllowed } from './access-review.ts';
 import type { Meter } from './layer.ts';
 
 export type Because = 'forbidden' | 'absent' | 'timeout' | 'limit' | 'failed';
@@ -84,35 +85,6 @@ export interface Reader {
   readonly nowMs: () => number;
   readonly sleep: (ms: number) => Promise<void>;
 }
-
-export interface AccessQuestion {
-  readonly user: string;
-  readonly groups: readonly string[];
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  readonly subresource?: string | undefined;
-  /** Undefined: in all namespaces. */
-  readonly namespace?: string | undefined;
-  readonly name?: string | undefined;
-}
-
-interface AccessReview extends KubeObject {
-  readonly spec: {
-    readonly user: string;
-    readonly groups: readonly string[];
-    readonly resourceAttributes: Readonly<Record<string, string | undefined>>;
-  };
-  readonly status?: { readonly allowed?: boolean; readonly denied?: boolean; readonly evaluationError?: string };
-}
-
-const accessReviews: Resource<AccessReview> = {
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  plural: 'subjectaccessreviews',
-  kind: 'SubjectAccessReview',
-  namespaced: false,
-};
 
 export interface ReaderDeps {
   readonly client: Pick<ApiClient, 'get' | 'list' | 'create' | 'raw'>;
@@ -267,17 +239,10 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
       const notKnown = `whether ${user} may ${attributes.verb} ${attributes.resource}`;
       const facts = { verb: 'create', group, resource: plural, namespace: undefined, notKnown } as const;
       const answer = await once(`review ${user} ${JSON.stringify(attributes)}`, facts, async () => {
-        const created = await client.create(
-          accessReviews,
-          { spec: { user, groups, resourceAttributes: attributes } },
-          options,
-        );
-        return { kind: 'found', value: created };
+        const spec = { user, groups, resourceAttributes: attributes };
+        return { kind: 'found', value: await client.create(accessReviews, { spec }, options) };
       });
-      const status = answer.kind === 'found' ? answer.value.status : undefined;
-      if (status?.allowed === true) return true;
-      // A webhook without an opinion has not denied.
-      return status === undefined || (status.evaluationError ?? '') !== '' ? undefined : false;
+      return answer.kind === 'found' ? isAllowed(answer.value) : undefined;
     },
     raw: (path, notKnown) =>
       once(`raw ${path}`, { verb: 'get', group: '', resource: path, namespace: undefined, notKnown }, async () => ({
