@@ -8,7 +8,7 @@ import {
   explainRules,
 } from '@csi-sidecars/explain';
 import { leftoversProgram, leftoversRules } from '@csi-sidecars/provisioner';
-import type { ProgramManifest } from '@csi-sidecars/sidecar';
+import type { AnyProgramFlags, ProgramManifest } from '@csi-sidecars/sidecar';
 import { allFlags, allGates } from './all/command-line.ts';
 import { nodeProgram } from './node/flags.ts';
 
@@ -38,50 +38,25 @@ export const allInOneManifest: ProgramManifest<'csi-sidecars', 'node'> = {
   driverNeeds: [],
 };
 
-/** A command of the same binary, run by a person. */
-export const leftoversManifest: ProgramManifest<'csi-sidecars', 'command'> = {
-  name: 'csi-sidecars',
-  kind: 'command',
-  package: 'all-in-one',
-  commandLine: 'csi-sidecars leftovers',
-  flags: { syntax: leftoversProgram.syntax, flags: { ...leftoversProgram.flags }, gates: leftoversProgram.gates },
-  rules: leftoversRules,
-  lockName: undefined,
-  driverNeeds: [],
-};
-
-/** A command of the same binary, run by a person. Its rights are those of the person. */
-export const explainManifest: ProgramManifest<'csi-sidecars', 'command'> = {
-  name: 'csi-sidecars',
-  kind: 'command',
-  package: 'all-in-one',
-  commandLine: 'csi-sidecars explain',
-  flags: { syntax: explainProgram.syntax, flags: { ...explainProgram.flags }, gates: explainProgram.gates },
-  rules: explainRules,
-  lockName: undefined,
-  driverNeeds: [],
-};
-
-/** A command of the same binary, run by a person beside the driver. */
-export const auditManifest: ProgramManifest<'csi-sidecars', 'command'> = {
-  name: 'csi-sidecars',
-  kind: 'command',
-  package: 'all-in-one',
-  commandLine: 'csi-sidecars audit',
-  flags: { syntax: auditProgram.syntax, flags: { ...auditProgram.flags }, gates: auditProgram.gates },
-  rules: auditRules,
-  lockName: undefined,
-  driverNeeds: [],
-};
+type CommandManifest = ProgramManifest<'csi-sidecars', 'command'>;
 
 /** A command of the same binary, run by a person. */
-export const doctorManifest: ProgramManifest<'csi-sidecars', 'command'> = {
-  name: 'csi-sidecars',
-  kind: 'command',
-  package: 'all-in-one',
-  commandLine: 'csi-sidecars doctor',
-  flags: { syntax: doctorProgram.syntax, flags: { ...doctorProgram.flags }, gates: doctorProgram.gates },
-  rules: doctorRules,
-  lockName: undefined,
-  driverNeeds: [],
-};
+function commandManifest(name: string, program: AnyProgramFlags, rules: CommandManifest['rules']): CommandManifest {
+  return {
+    name: 'csi-sidecars',
+    kind: 'command',
+    package: 'all-in-one',
+    commandLine: `csi-sidecars ${name}`,
+    flags: { syntax: program.syntax, flags: { ...program.flags }, gates: program.gates },
+    rules,
+    lockName: undefined,
+    driverNeeds: [],
+  };
+}
+
+export const leftoversManifest: CommandManifest = commandManifest('leftovers', leftoversProgram, leftoversRules);
+/** Its rights are those of the person. */
+export const explainManifest: CommandManifest = commandManifest('explain', explainProgram, explainRules);
+/** It runs beside the driver. */
+export const auditManifest: CommandManifest = commandManifest('audit', auditProgram, auditRules);
+export const doctorManifest: CommandManifest = commandManifest('doctor', doctorProgram, doctorRules);

@@ -89,6 +89,7 @@ export { fenced } from './program/with-caches.ts';
 export { parseJson, parseJsonText } from './api/json.ts';
 export { readKubeconfig } from './api/cluster/kubeconfig-format.ts';
 export type { TransportFailure, TransportRequest } from './api/transport.ts';
+export { causesOf } from './api/errors.ts';
 export { endpointOf } from './api/connection/endpoint.ts';
 export { isLoopbackHost } from './api/connection/loopback.ts';
 export { proxyFromEnvironment } from './api/connection/proxy.ts';

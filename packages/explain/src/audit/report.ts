@@ -3,8 +3,9 @@
 import type { AuditClass, Finding } from '@csi-sidecars/volume';
 import type { Missing } from '../cluster/reader.ts';
 import { exits } from '../command/exit-codes.ts';
-import { forDocument, forScreen } from '../command/printable.ts';
+import { forScreen } from '../command/printable.ts';
 import type { Explanation } from '../report/explanation.ts';
+import { clean, missingJson } from '../report/parts.ts';
 import { ageText } from '../report/screen.ts';
 import type { VerdictExit } from '../verdict.ts';
 import type { AuditKind } from './audit-flags.ts';
@@ -55,14 +56,7 @@ export function auditDocument(report: Report, exitCode: number): object {
     findings: findings.slice(0, mostFindings).map(findingJson),
     notRun: notRun.map(({ kind, because }) => ({ kind, because: clean(because) })),
     incomplete: incomplete.map(({ kind, because }) => ({ kind, because: clean(because) })),
-    missing: missing.map(({ verb, group, resource, namespace, because, notKnown }) => ({
-      verb,
-      group,
-      resource,
-      namespace: namespace ?? null,
-      because,
-      notKnown: clean(notKnown),
-    })),
+    missing: missing.map(missingJson),
     cost,
   };
 }
@@ -87,10 +81,6 @@ function findingJson(finding: FindingWithUsers): object {
     since: timeText(sinceMs),
     sentence: clean(sentence),
   };
-}
-
-function clean(text: string): string {
-  return forDocument(text).text;
 }
 
 function timeText(ms: number): string | null {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The Diagnosis: the document of `-o json` and `-o yaml`, and the text. Fields are added, never renamed or removed. */
-import type { Missing } from '../cluster/reader.ts';
-import { forDocument, forScreen, shellLine } from '../command/printable.ts';
+import { forScreen, shellLine } from '../command/printable.ts';
 import type { Explanation } from '../report/explanation.ts';
+import { clean, missingJson, type MissingJson } from '../report/parts.ts';
 import type { ObjectName } from '../verdict.ts';
 import type { Accepted } from './accepted.ts';
 import type { Examined, Finding } from './examine.ts';
 import type { Severity } from './ids.ts';
-
-type MissingJson = Omit<Missing, 'namespace'> & { readonly namespace: string | null };
 
 export interface FindingJson {
   readonly id: string;
@@ -128,14 +126,6 @@ function findingJson(finding: Finding): FindingJson {
 
 function nameJson({ kind, namespace, name }: ObjectName): FindingJson['objects'][number] {
   return { kind, namespace: namespace === undefined ? null : clean(namespace), name: clean(name) };
-}
-
-function missingJson({ verb, group, resource, namespace, because, notKnown }: Missing): MissingJson {
-  return { verb, group, resource, namespace: namespace ?? null, because, notKnown: clean(notKnown) };
-}
-
-function clean(text: string): string {
-  return forDocument(text).text;
 }
 
 const indent = ' '.repeat(7);

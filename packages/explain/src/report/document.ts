@@ -19,6 +19,7 @@ import {
   type TurnJson,
   verdicts,
 } from './explanation.ts';
+import { clean, missingJson } from './parts.ts';
 import { stagesOf } from './stages.ts';
 
 export interface Facts {
@@ -59,14 +60,7 @@ export function explanationOf(facts: Facts): Explanation {
               object: volume.object,
             }),
           })),
-    missing: facts.missing.map(({ verb, group, resource, namespace, because, notKnown }) => ({
-      verb,
-      group,
-      resource,
-      namespace: namespace ?? null,
-      because,
-      notKnown: clean(notKnown),
-    })),
+    missing: facts.missing.map(missingJson),
     cost: { requests: cost.requests, bytes: cost.bytes, seconds: cost.seconds },
   };
 }
@@ -217,10 +211,6 @@ function riskOf({ judged }: Facts, verdict: Verdict): RiskJson {
 
 function nameJson({ kind, namespace, name, uid }: ObjectName): NameJson {
   return { kind, namespace: namespace ?? null, name: clean(name), uid: uid ?? null };
-}
-
-function clean(text: string): string {
-  return forDocument(text).text;
 }
 
 function timeText(ms: number): string {

@@ -3,7 +3,7 @@
  * What kind of refusal an error is. The reason decides; the HTTP code only when the reason is unknown or empty. Every
  * predicate takes anything that was thrown and is false for what is not an ApiError.
  */
-import { ApiError } from './errors.ts';
+import { ApiError, causesOf } from './errors.ts';
 
 const knownReasons: ReadonlySet<string> = new Set([
   'Unauthorized',
@@ -91,7 +91,7 @@ export function isTooLargeResourceVersion(error: unknown): boolean {
 
 /** The connection was refused: ECONNREFUSED anywhere in the chain of causes. */
 export function isConnectionRefused(error: unknown): boolean {
-  for (let link = error, depth = 0; link instanceof Error && depth < 10; link = link.cause, depth += 1) {
+  for (const link of causesOf(error)) {
     if ('code' in link && link.code === 'ECONNREFUSED') return true;
     if ('failure' in link && link.failure === 'refused') return true;
   }

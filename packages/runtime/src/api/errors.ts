@@ -55,6 +55,11 @@ export function toApiError({ code = 500, reason = '', message, details }: Status
   return new ApiError({ status: code, reason, message: message ?? silent, details });
 }
 
+/** The error and what caused it, to a depth of ten; nothing for a value that is no error. */
+export function* causesOf(error: unknown): Generator<Error, void> {
+  for (let link = error, depth = 0; link instanceof Error && depth < 10; link = link.cause, depth += 1) yield link;
+}
+
 /** Converts what was thrown to an Error. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));

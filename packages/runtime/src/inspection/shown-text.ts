@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The text of a failure as it may be shown to whoever may ask: one line, short, and without what looks like a credential. */
+import { causesOf } from '../api/errors.ts';
 import { credentials } from '../log/presentable.ts';
 
 const mostBytes = 1_024;
@@ -33,7 +34,7 @@ export function shownText(failure: unknown): string {
 
 /** `DeadlineExceeded`: what the error, or the first of its causes that has one, calls its code. */
 export function codeOf(failure: unknown): string | undefined {
-  for (let link = failure, depth = 0; link instanceof Error && depth < 10; link = link.cause, depth += 1) {
+  for (const link of causesOf(failure)) {
     const { code } = link as { readonly code?: unknown };
     if (typeof code === 'string' && /^\w{1,64}$/.test(code)) return code;
   }

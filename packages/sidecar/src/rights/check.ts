@@ -16,6 +16,7 @@ import {
   type Timer,
   toError,
 } from '@csi-sidecars/runtime';
+import { causesOf } from '@csi-sidecars/runtime/internal';
 import { askRights, type Findings } from './ask.ts';
 import { byResource } from './report.ts';
 import { keyOf, resourceKey, type WantedRight } from './wanted.ts';
@@ -132,7 +133,7 @@ export function createRightsCheck({ clock, log, metrics, signal }: RightsPorts, 
 
 /** The API server names the resource in the details of its answer. The error may be the cause of another one. */
 function refusalIn(error: unknown): { readonly group: string; readonly resource: string } | undefined {
-  for (let link = error, depth = 0; link instanceof Error && depth < 10; link = link.cause, depth += 1) {
+  for (const link of causesOf(error)) {
     if (!(link instanceof ApiError) || !isForbidden(link)) continue;
     const { group = '', kind: resource = '' } = link.details ?? {};
     return { group, resource };
