@@ -107,7 +107,7 @@ async function startRendered(ctx: ScenarioContext, chart: ChartName, values: Val
     await ctx.startSidecar(name as ControllerName, {
       account: { namespace: ctx.namespace, name: serviceAccountName },
       env,
-      args: args.filter((arg) => !ofPod.test(arg)).map((arg) => arg.replace('$(POD_NAMESPACE)', ctx.namespace)),
+      args: args.filter((arg) => !socket.test(arg)).map((arg) => here(arg, ctx.namespace)),
     });
   }
 }
@@ -117,8 +117,13 @@ function nowhere({ spec: { template } }: Workload): Workload['spec']['template']
   return { ...template, spec: { ...template.spec, nodeSelector: { 'e2e.csi.test/runs': 'nothing' } } };
 }
 
-/** The socket is another one here, and the ports of a pod may be taken on this machine. */
-const ofPod = /^--(csi-address|http-endpoint)=/;
+/** It is another one here. */
+const socket = /^--csi-address=/;
+
+/** The ports of a pod may be taken on this machine. */
+function here(arg: string, namespace: string): string {
+  return arg.startsWith('--http-endpoint=') ? '--http-endpoint=127.0.0.1:0' : arg.replace('$(POD_NAMESPACE)', namespace);
+}
 
 /** Without these values both charts deploy upstream's programs. */
 function whose({ testRun }: ScenarioContext, chart: ChartName, { sidecars = {} }: Values): Values {
