@@ -55,7 +55,12 @@ export async function recorded(
   if (failure !== undefined) throw new Error(`${situation.id}: the work failed`, { cause: failure });
   // A call that hangs would delay their end.
   await Promise.all(stage.watched.map(({ process }) => process.destroy()));
-  return { situation, monitoring, driverName, series };
+  const length = series[0]?.values.length ?? 0;
+  const written = (situation.written ?? []).map(({ name, container, labels, value }): Series => {
+    const target = monitoring.labelsOf(container, 0);
+    return { name, labels: { ...target, ...labels }, grows: false, values: Array.from({ length }, () => value) };
+  });
+  return { situation, monitoring, driverName, series: [...series, ...written] };
 }
 
 /** As long as the situation is to be. */

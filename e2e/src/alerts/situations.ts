@@ -53,10 +53,19 @@ const patient: readonly string[] = [`--timeout=${300_000 / stretch}ms`];
 /** When the trouble begins: two minutes of the series after the first scrape. */
 export const troubleAt = 4;
 
+export interface WrittenGauge {
+  readonly name: string;
+  readonly container: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
 export interface Situation {
   readonly id: string;
   readonly title: string;
   readonly fires: readonly Firing[];
+  /** Gauges that a program sets only after a longer time than a recording lasts. */
+  readonly written?: readonly WrittenGauge[];
   /** How long its series are to be. Default: an hour. */
   readonly hours?: number;
   /** How many of its last samples are repeated. Default: 24. */
@@ -391,6 +400,25 @@ const obsoleteCapacity: Situation = {
   },
 };
 
+const backendDiffers: Situation = {
+  id: 'backend-differs',
+  title: 'the audit has found a volume in the backend that no object names',
+  fires: [{ alert: 'CSIAuditFindings', container: 'csi-provisioner' }],
+  // Two passes, ten minutes apart at least.
+  written: [
+    {
+      name: 'csi_sidecars_audit_findings',
+      container: 'csi-provisioner',
+      labels: { kind: 'volumes', class: 'unrecorded' },
+      value: 1,
+    },
+  ],
+  prepare: async (stage) => {
+    await startPlainDriver(stage.ctx);
+    await startProvisioner(stage);
+  },
+};
+
 const stuck: Situation = {
   id: 'stuck',
   title: 'calls for a volume and a snapshot hang, and hours are allowed for them',
@@ -493,6 +521,7 @@ export const situations: readonly Situation[] = [
   backlog,
   backendDown,
   obsoleteCapacity,
+  backendDiffers,
   stuck,
   newPod,
   frozenController,

@@ -139,6 +139,7 @@ describe.skipIf(!hasHelm)('metrics', () => {
       'CSIDeleteFailing',
       'CSIQueueBacklog',
       'CSIQueueStuck',
+      'CSIAuditFindings',
       'CSISidecarDown',
       'CSINodePluginUnavailable',
       'CSISidecarRestarting',
