@@ -21,16 +21,16 @@ export type Actor =
 /** The sidecars, and snapshot-controller. */
 export type Program = 'csi-provisioner' | 'csi-attacher' | 'csi-resizer' | 'csi-snapshotter' | 'snapshot-controller';
 
-const programs: ReadonlySet<Actor> = new Set<Program>([
+export const programs: readonly Program[] = [
   'csi-provisioner',
   'csi-attacher',
   'csi-resizer',
   'csi-snapshotter',
   'snapshot-controller',
-]);
+];
 
 export function isProgram(actor: Actor): actor is Program {
-  return programs.has(actor);
+  return programs.some((program) => program === actor);
 }
 
 export type Row = `X${number}`;

@@ -180,7 +180,7 @@ export const examples: readonly Example[] = [
   {
     row: 'X13',
     code: 4,
-    actor: 'administrator',
+    actor: 'user',
     given: 'a class that does not exist',
     symptom: 'claim `Pending`, class missing',
     arrange: all(claim('data', { spec: { storageClassName: 'gold' } }), storageClass('gp')),

@@ -99,6 +99,7 @@ export { start } from './process/start.ts';
 export type { Ended, StartOptions, StartStep, StartValues, Started } from './process/start.ts';
 export type { ApiConnection, ApiOptions, ProcessHost, ScrapedMetrics, ProgramHost } from './process/host.ts';
 // Dry runs.
+export { readAssumedCommandLine } from './dry-run/assumed-command-line.ts';
 export { assumedOf, dryRunProgram } from './dry-run/dry-run-program.ts';
 export type {
   DryController,

@@ -6,7 +6,7 @@ import { type Reader, valueOf } from '../cluster/reader.ts';
 import { nameOf, timeOf } from '../facts/objects.ts';
 import type { Program } from '../verdict.ts';
 import { isRenewed, type LeaseState, stateOf } from './leases.ts';
-import { containerOf, leaseNameOf, namesDriver, runsProgram } from './programs.ts';
+import { argumentsOf, containerOf, leaseNameOf, namesDriver, runsProgram, sidecarWorkloads } from './programs.ts';
 
 export interface Question {
   readonly program: Program;
@@ -38,7 +38,18 @@ export type Leader =
   | { readonly kind: 'unknown'; readonly because: string; readonly isSearched: boolean };
 
 export async function leaderOf(reader: Reader, question: Question): Promise<Leader> {
-  return (await leaderByLease(reader, question)) ?? (await withoutLease(reader, question));
+  const { program, driver, namespace } = question;
+  return await reader.concluded(
+    `leader of ${program} ${driver} ${namespace}`,
+    async () => (await leaderByLease(reader, question)) ?? (await withoutLease(reader, question)),
+  );
+}
+
+/** Of the container of the leader, variables expanded. Undefined: not known. */
+export async function argumentsOfLeader(reader: Reader, question: Question): Promise<readonly string[] | undefined> {
+  const leader = await leaderOf(reader, question);
+  const container = leader.kind === 'lives' && leader.pod ? containerOf(leader.pod, question.program) : undefined;
+  return container && argumentsOf(container);
 }
 
 /** What the Leases of the program say; undefined: there is none. */
@@ -181,18 +192,17 @@ async function withoutLease(reader: Reader, { program, driver }: Question): Prom
   const notKnown = `whether ${program} is installed`;
   let isComplete = true;
   for (const kind of [deployments, statefulSets, daemonSets]) {
-    const read = await reader.list<Workload>(kind, { keep: (workload) => withProgram(workload, program) }, notKnown);
+    const read = await reader.list<Workload>(kind, sidecarWorkloads, notKnown);
+    const isOwn = ({ spec: { template: { spec } = {} } = {} }: Workload): boolean =>
+      runs(spec, program) && (program === 'snapshot-controller' || namesDriver(spec, driver));
     if (read.kind !== 'found') isComplete = false;
-    else if (
-      read.value.some(({ spec }) => program === 'snapshot-controller' || namesDriver(spec?.template?.spec, driver))
-    ) {
+    else if (read.value.some(isOwn)) {
       return { kind: 'unknown', because: 'it has no Lease: it is not known whether it works', isSearched: true };
     }
   }
   return isComplete ? { kind: 'none' } : { kind: 'unknown', because: 'workloads cannot be listed', isSearched: false };
 }
 
-function withProgram(workload: Workload, program: Program): Workload | undefined {
-  const containers = workload.spec?.template?.spec?.containers ?? [];
-  return containers.some((container) => runsProgram(container, program)) ? workload : undefined;
+function runs(spec: Pod['spec'], program: Program): boolean {
+  return spec?.containers.some((container) => runsProgram(container, program)) === true;
 }

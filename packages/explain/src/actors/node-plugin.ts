@@ -4,7 +4,7 @@ import { type Pod, pods } from '@csi-sidecars/runtime';
 import { daemonSets, type Workload } from '../cluster/kinds.ts';
 import type { Reader } from '../cluster/reader.ts';
 import { nameOf } from '../facts/objects.ts';
-import { namesDriver } from './programs.ts';
+import { namesDriver, registrarOf, sidecarWorkloads } from './programs.ts';
 
 export type NodePlugin =
   | { readonly kind: 'ready'; readonly pod: Pod; readonly registrar: string | undefined }
@@ -13,33 +13,23 @@ export type NodePlugin =
   | { readonly kind: 'none'; readonly workloads: readonly string[] }
   | { readonly kind: 'unknown' };
 
-const registrar = /node-driver-registrar/;
-
 export async function nodePluginOf(reader: Reader, driver: string, node: string): Promise<NodePlugin> {
-  const keep = (each: Workload): Workload | undefined =>
-    registrarOf(each.spec?.template?.spec) !== undefined && namesDriver(each.spec?.template?.spec, driver)
-      ? each
-      : undefined;
-  const sets = await reader.list<Workload>(daemonSets, { keep }, 'where the driver runs on nodes');
-  if (sets.kind !== 'found') return { kind: 'unknown' };
-  for (const set of sets.value) {
+  const read = await reader.list<Workload>(daemonSets, sidecarWorkloads, 'where the driver runs on nodes');
+  if (read.kind !== 'found') return { kind: 'unknown' };
+  const sets = read.value.filter(({ spec: { template: { spec } = {} } = {} }) => {
+    return registrarOf(spec) !== undefined && namesDriver(spec, driver);
+  });
+  for (const set of sets) {
     const namespace = set.metadata?.namespace;
     const query = { namespace, fieldSelector: `spec.nodeName=${node}`, most: 1 };
-    const read = await reader.list<Pod>(pods, query, `the pod of the driver on ${node}`);
-    if (read.kind !== 'found') return { kind: 'unknown' };
-    const pod = read.value.find(({ metadata }) =>
+    const there = await reader.list<Pod>(pods, query, `the pod of the driver on ${node}`);
+    if (there.kind !== 'found') return { kind: 'unknown' };
+    const pod = there.value.find(({ metadata }) =>
       metadata?.ownerReferences?.some(({ uid }) => uid === set.metadata?.uid),
     );
     if (pod !== undefined) return stateOf(pod);
   }
-  return { kind: 'none', workloads: sets.value.map((set) => `${set.metadata?.namespace}/${nameOf(set)}`) };
-}
-
-/** The container that registers a driver with kubelet. */
-export function registrarOf(spec: Pod['spec']): NonNullable<Pod['spec']>['containers'][number] | undefined {
-  return spec?.containers.find(({ image = '', command = [], name }) =>
-    registrar.test([image, name, ...command].join(' ')),
-  );
+  return { kind: 'none', workloads: sets.map((set) => `${set.metadata?.namespace}/${nameOf(set)}`) };
 }
 
 function stateOf(pod: Pod): NodePlugin {

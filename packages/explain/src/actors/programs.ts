@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** How a sidecar is recognised: by its Lease, and by its container. */
 import { type Pod, sanitizedName } from '@csi-sidecars/runtime';
-import type { Program } from '../verdict.ts';
+import type { Workload } from '../cluster/kinds.ts';
+import type { Pages } from '../cluster/reader.ts';
+import { type Program, programs } from '../verdict.ts';
 
 /** The name of the Lease by which replicas elect their leader, as all versions of upstream's programs and ours name it. */
 export function leaseNameOf(program: Program, driver: string): string {
@@ -32,6 +34,25 @@ export function runsProgram({ image = '', command = [], args = [] }: Container, 
   const list = args.find((arg) => arg.startsWith('--controllers='))?.slice('--controllers='.length) ?? '';
   return words.includes(combined) && list.split(',').includes(controller);
 }
+
+const registrar = /node-driver-registrar/;
+
+/** The container that registers a driver with kubelet. */
+export function registrarOf(spec: Pod['spec']): NonNullable<Pod['spec']>['containers'][number] | undefined {
+  return spec?.containers.find(({ image = '', command = [], name }) =>
+    registrar.test([image, name, ...command].join(' ')),
+  );
+}
+
+/** Workloads with a sidecar of whatever driver: one list serves all questions about them. */
+export const sidecarWorkloads: Pages<Workload> = {
+  keptAs: 'sidecars',
+  keep: (workload) => {
+    const spec = workload.spec?.template?.spec;
+    const runsOne = (container: Container): boolean => programs.some((program) => runsProgram(container, program));
+    return registrarOf(spec) !== undefined || spec?.containers.some(runsOne) === true ? workload : undefined;
+  },
+};
 
 export function containerOf(pod: Pod, program: Program): Container | undefined {
   const { containers = [] } = pod.spec ?? {};

@@ -259,12 +259,11 @@ export async function usersOf(
   reader: Reader,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): Promise<readonly string[]> {
-  // The reader reads a namespace once, however many claims are asked for.
   const keep = (pod: Pod): Pod | undefined =>
     (pod.spec?.volumes ?? []).some(({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim ?? ephemeral)
       ? { metadata: { name: pod.metadata?.name ?? '' }, spec: { containers: [], volumes: pod.spec?.volumes ?? [] } }
       : undefined;
-  const read = await reader.list(pods, { namespace, keep }, `which pods use claims of ${namespace}`);
+  const read = await reader.list(pods, { namespace, keep, keptAs: 'users' }, `which pods use claims of ${namespace}`);
   if (read.kind !== 'found') return [];
   return read.value.filter((pod) => claimNamesOf(pod).includes(name)).map((pod) => pod.metadata?.name ?? '');
 }

@@ -51,6 +51,8 @@ export interface ReadObject {
 export interface Pages<T> {
   /** What is kept of an object; undefined: nothing. Default: all of it. */
   readonly keep?: (object: T) => T | undefined;
+  /** Names what is kept. Lists that keep the same are read once; a list that keeps a part without a name is read each time. */
+  readonly keptAs?: string;
   /** Objects in a page. Default: 500. */
   readonly size?: number;
   /** Default: 10. More of them are not read, and that is recorded as `limit`. */
@@ -74,6 +76,8 @@ export interface Reader {
   review(access: AccessQuestion): Promise<boolean | undefined>;
   /** `v1.37.2`. Undefined: the server does not say. */
   version(): Promise<string | undefined>;
+  /** What is concluded from several readings is concluded once, however many rows ask. */
+  concluded<T>(what: string, conclude: () => Promise<T>): Promise<T>;
   readonly missing: () => readonly Missing[];
   /** A path beyond objects: discovery. */
   raw(path: string, notKnown: string): Promise<Reading<unknown>>;
@@ -122,10 +126,13 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
   const missing = new Map<string, Missing>();
   const watchable = { objects: new Map<string, ReadObject>(), events: new Map<string, ReadObject>() };
   const found = new Map<string, { readonly resource: Resource; readonly objects: Map<string, KubeObject> }>();
-  const note = (resource: Resource, object: KubeObject): void => {
+  const conclusions = new Map<string, Promise<unknown>>();
+  let unnamedLists = 0;
+  const note = (resource: Resource, object: KubeObject, is: 'whole' | 'part'): void => {
     const key = `${resource.group}/${resource.plural}`;
     const known = found.get(key) ?? { resource, objects: new Map<string, KubeObject>() };
-    known.objects.set(`${object.metadata?.namespace ?? ''}/${object.metadata?.name ?? ''}`, object);
+    const name = `${object.metadata?.namespace ?? ''}/${object.metadata?.name ?? ''}`;
+    if (is === 'whole' || !known.objects.has(name)) known.objects.set(name, object);
     found.set(key, known);
   };
   const options = { signal, timeoutMs: requestTimeoutMs };
@@ -182,7 +189,7 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
       if (watchedPlurals.has(plural)) {
         watchable.objects.set(path, { path, resourceVersion: value.metadata?.resourceVersion });
       }
-      note(resource, value);
+      note(resource, value, 'whole');
       return { kind: 'found', value };
     });
   }
@@ -195,18 +202,14 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
     },
     list<T extends KubeObject>(
       resource: Resource<T>,
-      {
-        size = pageSize,
-        most = mostPages,
-        isEnough = () => false,
-        keep = (object) => object,
-        ...query
-      }: ListQuery & Pages<T>,
+      { size = pageSize, most = mostPages, isEnough = () => false, keep, keptAs, ...query }: ListQuery & Pages<T>,
       notKnown: string,
     ) {
       const { group, plural } = resource;
       const facts = { verb: 'list', group, resource: plural, namespace: query.namespace, notKnown } as const;
-      return once(`list ${group}/${plural} ${JSON.stringify(query)}`, facts, async () => {
+      unnamedLists += 1;
+      const kept = keep === undefined ? 'whole' : (keptAs ?? unnamedLists);
+      return once(`list ${group}/${plural} ${JSON.stringify({ ...query, size, most, kept })}`, facts, async () => {
         const items: T[] = [];
         let next: string | undefined;
         for (let page = 1; ; page += 1) {
@@ -216,10 +219,10 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
             options,
           );
           for (const item of answer.items) {
-            const kept = keep(item);
-            if (kept === undefined) continue;
-            items.push(kept);
-            note(resource, kept);
+            const part = keep === undefined ? item : keep(item);
+            if (part === undefined) continue;
+            items.push(part);
+            note(resource, part, keep === undefined ? 'whole' : 'part');
           }
           if (plural === 'events') {
             const path = watchPath(resource, query.namespace, query.fieldSelector ?? '');
@@ -258,6 +261,11 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
       }));
       const version = read.kind === 'found' ? read.value?.gitVersion : undefined;
       return typeof version === 'string' ? version : undefined;
+    },
+    concluded<T>(what: string, conclude: () => Promise<T>) {
+      const known = (conclusions.get(what) as Promise<T> | undefined) ?? conclude();
+      conclusions.set(what, known);
+      return known;
     },
     missing: () => [...missing.values()],
     objects: () => [

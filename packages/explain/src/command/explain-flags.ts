@@ -39,8 +39,8 @@ export const explainProgram: ProgramFlags<ExplainValues> = {
     'snapshot-controller-namespace': rare(stringFlag('', 'The namespace of snapshot-controller, if it is not found.')),
     deep: boolFlag(false, 'Read all VolumeAttachments where one is looked for.'),
     'no-events': boolFlag(false, 'Read no events; failures are then known from objects only.'),
-    'volume-name-prefix': rare(stringFlag('pvc', 'The value of this flag of csi-provisioner.')),
-    'volume-name-uuid-length': rare(intFlag(-1, 'The value of this flag of csi-provisioner.')),
+    'volume-name-prefix': rare(stringFlag('pvc', 'That of csi-provisioner. Default: what its leader has.')),
+    'volume-name-uuid-length': rare(intFlag(-1, 'That of csi-provisioner. Default: what its leader has.')),
     via: rare(
       stringFlag('', 'Port-forwards to --http-endpoint of leaders with --debug-explain, as in http://127.0.0.1:8080.'),
     ),

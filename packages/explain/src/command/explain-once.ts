@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One pass: the subject is read, judged and explained. */
 import type { KubeObject } from '@csi-sidecars/runtime';
+import { argumentsOfLeader } from '../actors/leader.ts';
+import { namingOf, retryIntervalsOf } from '../actors/leader-settings.ts';
 import { type Because, CredentialsError, type Reader } from '../cluster/reader.ts';
 import { explanationOf } from '../report/document.ts';
 import type { Explanation } from '../report/explanation.ts';
 import type { Context, Options } from '../rows/context.ts';
+import { afterBackoff, retryOf } from '../facts/events.ts';
 import { objectName } from '../facts/objects.ts';
+import type { Verdict } from '../verdict.ts';
 import { decisionOf, type DecisionPorts, programOf } from '../rows/decision.ts';
 import type { Judged } from '../rows/judged.ts';
 import { absent, judge, unserved } from '../rows/subjects.ts';
@@ -21,6 +25,8 @@ export interface Asked {
   readonly cluster: Pick<Cluster, 'nowMs' | 'localOffsetMs' | 'cost'>;
   readonly subject: Subject;
   readonly values: ExplainValues;
+  /** Names of the flags that the command line has. */
+  readonly given: ReadonlySet<string>;
   /** Undefined: no leader is asked. */
   readonly via?: ViaPorts | undefined;
 }
@@ -28,15 +34,17 @@ export interface Asked {
 /** Rejects with a CommandError if the subject cannot be read. */
 export async function explainOnce(
   reader: Reader,
-  { cluster, subject, values, ports, via }: Asked,
+  { cluster, subject, values, given, ports, via }: Asked,
 ): Promise<Explanation> {
   const { resource, namespace, name, kind } = subject;
+  const options = optionsOf(values, given);
   try {
     const read = await reader.get(resource, { namespace, name }, `${kind} ${name}`);
     if (read.kind === 'unknown' && read.because !== 'absent') throw unreadableError(read.because, subject);
     const object = read.kind === 'found' ? read.value : undefined;
-    const first = await judgedOf({ reader, options: optionsOf(values) }, subject, object ?? read.kind);
-    const decided = object === undefined ? first : await withDecision({ reader, ...ports }, { kind, object }, first);
+    const first = await judgedOf({ reader, options }, subject, object ?? read.kind);
+    const decided =
+      object === undefined ? first : await withDecision({ reader, options, ...ports }, { kind, object }, first);
     const judged =
       object === undefined || via === undefined
         ? decided
@@ -69,13 +77,33 @@ async function judgedOf(
 
 /** Of a pod it is that of the volume which decides. */
 async function withDecision(
-  ports: DecisionPorts,
+  ports: DecisionPorts & Context,
   { kind, object }: { readonly kind: SubjectKind; readonly object: KubeObject },
   judged: Judged,
 ): Promise<Judged> {
   if (kind === 'Pod') return judged;
-  const { verdict, driver, attachRequired } = judged;
-  return { ...judged, decision: await decisionOf(ports, { kind, object, verdict, driver, attachRequired }) };
+  const { driver, attachRequired } = judged;
+  const { args, verdict } = await withArguments(ports, kind, judged);
+  return {
+    ...judged,
+    verdict,
+    decision: await decisionOf(ports, { kind, object, verdict, driver, attachRequired, args }),
+  };
+}
+
+/** The program that tries again may not be the actor. Its arguments say how long it waits. */
+async function withArguments(
+  { reader, options }: Context,
+  kind: SubjectKind,
+  { verdict, driver = '' }: Judged,
+): Promise<{ readonly args: readonly string[] | undefined; readonly verdict: Verdict }> {
+  const program = verdict.exit === 0 || verdict.exit === 6 ? undefined : programOf({ verdict, kind });
+  const isFound = program !== undefined && verdict.liveness === undefined;
+  const namespace = program === 'snapshot-controller' ? options.snapshotControllerNamespace : options.driverNamespace;
+  const args = isFound ? await argumentsOfLeader(reader, { program, driver, namespace }) : verdict.liveness?.args;
+  const { failure, retry } = verdict;
+  const isBackoff = args !== undefined && failure !== undefined && retry?.because === afterBackoff;
+  return { args, verdict: isBackoff ? { ...verdict, retry: retryOf(failure, retryIntervalsOf(args)) } : verdict };
 }
 
 /** What the leader of the program in charge says of the object that it works on. */
@@ -91,14 +119,14 @@ async function withLeader(
   return answer === undefined ? judged : withLeaderAnswer(judged, { ...answer, program, nowMs });
 }
 
-function optionsOf(values: ExplainValues): Options {
+function optionsOf(values: ExplainValues, given: ReadonlySet<string>): Options {
+  const isNamed = given.has('volume-name-prefix') || given.has('volume-name-uuid-length');
   return {
     hasEvents: !values['no-events'],
     isDeep: values.deep,
     driverNamespace: values['driver-namespace'],
     snapshotControllerNamespace: values['snapshot-controller-namespace'],
-    volumeNamePrefix: values['volume-name-prefix'],
-    volumeNameUuidLength: values['volume-name-uuid-length'],
+    volumeNaming: isNamed ? namingOf(values) : undefined,
     allVolumes: values['all-volumes'],
   };
 }

@@ -35,7 +35,7 @@ export function runExplain(deps: ExplainDeps): Promise<number> {
 
 async function run(
   deps: ExplainDeps,
-  { values, positionals, log, stderr }: Started<ExplainValues, never>,
+  { values, given, positionals, log, stderr }: Started<ExplainValues, never>,
 ): Promise<number> {
   const { host, lifecycle } = deps;
   const refused = refusedOf(values);
@@ -47,7 +47,7 @@ async function run(
   const asked =
     subject.namespace === undefined || values.namespace !== '' ? subject : { ...subject, namespace: cluster.namespace };
   const note = (line: string): void => stderr.write(`${line}\n`);
-  const question = { cluster, subject: asked, values, ports: host, via: viaOf(deps, values, note) };
+  const question = { cluster, subject: asked, values, given, ports: host, via: viaOf(deps, values, note) };
   const output = values.output as Output;
   if (!values.watch) {
     const explanation = await explainOnce(cluster.reader, question);

@@ -77,18 +77,24 @@ export function codeIn(text: string): number | undefined {
   return code === -1 ? undefined : code;
 }
 
-/** The defaults of all sidecars. */
-const retryStartMs = 1_000;
-const retryMostMs = 300_000;
+/** Of the program that tries again: `--retry-interval-start` and `--retry-interval-max`. */
+export interface RetryIntervals {
+  readonly startMs: number;
+  readonly maxMs: number;
+}
+
+/** Of all sidecars. */
+const defaultIntervals: RetryIntervals = { startMs: 1_000, maxMs: 300_000 };
 /** After that many equal events a recorder lets one through in five minutes. */
 const filteredFrom = 25;
 
+export const afterBackoff = 'after its backoff';
+
 /** When the next attempt may be expected. Known from outside only within bounds. */
-export function retryOf(failure: Failure): Retry {
+export function retryOf(failure: Failure, { startMs, maxMs }: RetryIntervals = defaultIntervals): Retry {
   const { atMs, count } = failure;
-  if (atMs === undefined)
-    return { will: 'yes', earliestMs: undefined, latestMs: undefined, because: 'after its backoff' };
+  if (atMs === undefined) return { will: 'yes', earliestMs: undefined, latestMs: undefined, because: afterBackoff };
   const isFiltered = count >= filteredFrom;
-  const delayMs = isFiltered ? retryMostMs : Math.min(retryMostMs, retryStartMs * 2 ** Math.min(count, 20));
-  return { will: 'yes', earliestMs: atMs, latestMs: atMs + Math.round(delayMs * 1.1), because: 'after its backoff' };
+  const delayMs = isFiltered ? maxMs : Math.min(maxMs, startMs * 2 ** Math.min(count, 20));
+  return { will: 'yes', earliestMs: atMs, latestMs: atMs + Math.round(delayMs * 1.1), because: afterBackoff };
 }

@@ -7,7 +7,7 @@ import { claimNamesOf, createdMs, nameOf } from './objects.ts';
 /** Newest first. */
 export async function usersOf(reader: Reader, claim: PersistentVolumeClaim): Promise<Reading<readonly Pod[]>> {
   const { namespace } = claim.metadata ?? {};
-  const read = await reader.list<Pod>(pods, { namespace, keep: withoutRest }, 'who uses it');
+  const read = await reader.list<Pod>(pods, { namespace, keep: withoutRest, keptAs: 'users' }, 'who uses it');
   if (read.kind !== 'found') return read;
   const users = read.value.filter((pod) => claimNamesOf(pod).includes(nameOf(claim)));
   return { kind: 'found', value: users.toSorted((left, right) => (createdMs(right) ?? 0) - (createdMs(left) ?? 0)) };

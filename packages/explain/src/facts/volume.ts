@@ -59,7 +59,7 @@ export async function attachmentsOf(
     attachment.spec.source.persistentVolumeName === volumeName ? attachment : undefined;
   return await reader.list(
     volumeAttachments,
-    { most: isDeep ? mostPages.deep : mostPages.usual, keep, isEnough: (kept) => kept > 0 },
+    { most: isDeep ? mostPages.deep : mostPages.usual, keep, keptAs: volumeName, isEnough: (kept) => kept > 0 },
     `to which nodes ${volumeName} is attached`,
   );
 }

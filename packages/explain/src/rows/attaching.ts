@@ -136,7 +136,13 @@ async function fullNode({ reader, options }: Context, node: string, driver: stri
     return `node ${node} can have ${most} volumes of ${driver}; how many it has is not known without --deep`;
   const keep = (each: VolumeAttachment): VolumeAttachment | undefined =>
     each.spec.nodeName === node && each.spec.attacher === driver && each.status?.attached === true ? each : undefined;
-  const all = valueOf(await reader.list(volumeAttachments, { most: 100, keep }, `how many volumes ${node} has`));
+  const all = valueOf(
+    await reader.list(
+      volumeAttachments,
+      { most: 100, keep, keptAs: `${node} ${driver}` },
+      `how many volumes ${node} has`,
+    ),
+  );
   return `node ${node} can have ${most} volumes of ${driver}, and has ${all === undefined ? 'a number that is not known' : all.length}`;
 }
 

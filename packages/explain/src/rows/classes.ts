@@ -52,7 +52,7 @@ export async function missingClass({ reader }: Context, name: string): Promise<V
   const all = valueOf(await reader.list(storageClasses, { most: 1 }, 'which classes there are')) ?? [];
   const meant = nearest(name, all.map(nameOf));
   const hint = meant === undefined ? '' : `; there is ${meant}`;
-  return verdictOf(['X13', 4, 'administrator', 'class'], `class ${name} does not exist${hint}`, {
+  return verdictOf(['X13', 4, 'user', 'class'], `class ${name} does not exist${hint}`, {
     changes: [
       {
         what: `make the class ${name}, or the claim again with another`,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What all rows get: the reader, the options of the command line, and short forms. */
 import type { KubeObject } from '@csi-sidecars/runtime';
+import type { ProvisionerNaming } from '../actors/leader-settings.ts';
 import type { Reader } from '../cluster/reader.ts';
 import { kubectl } from '../command/printable.ts';
 import { eventsOf, failureOf } from '../facts/events.ts';
@@ -25,9 +26,8 @@ export interface Options {
   readonly isDeep: boolean;
   readonly driverNamespace: string;
   readonly snapshotControllerNamespace: string;
-  readonly volumeNamePrefix: string;
-  /** -1: the whole UID. */
-  readonly volumeNameUuidLength: number;
+  /** Undefined: what the leader of csi-provisioner is given counts. */
+  readonly volumeNaming: ProvisionerNaming | undefined;
   readonly allVolumes: boolean;
 }
 

@@ -36,6 +36,8 @@ export interface Question {
   readonly verdict: Verdict;
   readonly driver: string | undefined;
   readonly attachRequired: boolean | undefined;
+  /** Of the program in charge. Undefined: not known. */
+  readonly args: readonly string[] | undefined;
 }
 
 export interface DecisionPorts {
@@ -113,7 +115,7 @@ async function ask(ports: DecisionPorts, program: Program, question: Question): 
   const { kind, object, verdict } = question;
   const { namespace = '', name = '', uid = '' } = object.metadata ?? {};
   const world = worldOf(ports, question);
-  const shared = { args: verdict.liveness?.args, failure: failureOf(verdict) };
+  const shared = { args: question.args, failure: failureOf(verdict) };
   const key = `${namespace}/${name}`;
   switch (program) {
     case 'csi-provisioner':

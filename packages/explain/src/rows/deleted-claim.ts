@@ -3,12 +3,14 @@
 import { driverOfProvisioningFinalizer } from '@csi-sidecars/provisioner';
 import { type PersistentVolumeClaim, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { volumeSnapshots } from '@csi-sidecars/volume';
+import { provisionerSettings } from '../actors/leader-settings.ts';
 import { valueOf } from '../cluster/reader.ts';
 import { deletedMs, hasEnded, nameOf, objectName } from '../facts/objects.ts';
 import { usersOf } from '../facts/users.ts';
 import type { Risk, Since, Verdict } from '../verdict.ts';
 import { byItself, change, type Context, describe, onChange, personAfter, verdictOf } from './context.ts';
 import { type Deleted, deletedOf, shared, whole } from './deleting.ts';
+import { volumeNameOf } from './records.ts';
 import { snapshotVerdict } from './snapshots.ts';
 
 const minuteMs = 60_000;
@@ -27,7 +29,7 @@ async function ofClaim(context: Context, deleted: Deleted<PersistentVolumeClaim>
   const next = describe('pvc', nameOf(claim), claim.metadata?.namespace);
   if (first?.kind === 'pvcProtection') return await usedClaim(context, claim, since);
   if (first?.kind === 'snapshotSource') return await snapshotsOf(context, claim, since);
-  if (first?.kind === 'provisioning') return unsettled(context, claim, { finalizer: first.name, since });
+  if (first?.kind === 'provisioning') return await unsettled(context, claim, { finalizer: first.name, since });
   if (first?.kind === 'source') return await sourceOf(context, claim, since);
   return verdictOf(
     ['X87', 4, 'other', 'forget'],
@@ -153,16 +155,20 @@ async function snapshotsOf(context: Context, claim: PersistentVolumeClaim, since
   });
 }
 
-function unsettled(
-  { reader }: Context,
+async function unsettled(
+  context: Context,
   claim: PersistentVolumeClaim,
   { finalizer, since }: { readonly finalizer: string; readonly since: Since | undefined },
-): Verdict {
+): Promise<Verdict> {
+  const { reader, options } = context;
   const driver = driverOfProvisioningFinalizer(finalizer) ?? '';
-  const volume = `pvc-${claim.metadata?.uid}`;
+  const volume = await volumeNameOf(context, claim, driver);
+  const { keepsUnsettled } = await provisionerSettings(reader, { driver, namespace: options.driverNamespace });
   const untilMs = since === undefined ? undefined : since.atMs + givenUpAfterMs;
-  const isLate = untilMs !== undefined && reader.nowMs() > untilMs;
-  const bound = isLate ? 'kept until it is known (P9)' : 'given up some minutes after the deletion at the latest (P7)';
+  const isUnbounded = keepsUnsettled || (untilMs !== undefined && reader.nowMs() > untilMs);
+  const bound = isUnbounded
+    ? 'kept until it is known (P9)'
+    : 'given up some minutes after the deletion at the latest (P7)';
   return verdictOf(
     ['X73', 3, 'csi-provisioner', 'release'],
     `csi-provisioner finds out whether volume ${volume} was made by ${driver === '' ? 'the driver' : driver}: ${bound}`,
@@ -171,7 +177,7 @@ function unsettled(
       retry: {
         will: 'yes',
         earliestMs: since?.atMs,
-        latestMs: isLate || untilMs === undefined ? undefined : untilMs + minuteMs,
+        latestMs: isUnbounded || untilMs === undefined ? undefined : untilMs + minuteMs,
         because: 'csi-provisioner calls CreateVolume again with the same name',
       },
       risk: {

@@ -4,6 +4,7 @@ import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime'
 import { retryOf } from '../facts/events.ts';
 import { classNameOf, nameOf, objectName, selectedNodeOf } from '../facts/objects.ts';
 import type { Change, Failure, Risk, Verdict } from '../verdict.ts';
+import { volumeNameOf } from './records.ts';
 import { change, type Context, describe, getYaml, recordedFailure, verdictOf } from './context.ts';
 
 const minutesMs = 60_000;
@@ -29,7 +30,7 @@ export async function failedProvisioning(
   const shared = { failure, retry, since, next: describe('pvc', nameOf(claim), claim.metadata?.namespace) };
   const lastsMs = failure.firstMs === undefined ? 0 : nowMs - failure.firstMs;
   const times = failure.count === 1 ? 'once' : `${failure.count} times`;
-  const leak = leakOf(claim);
+  const leak = leakOf(await volumeNameOf(context, claim, driver));
   const { code } = failure;
   if (code === undefined) {
     return verdictOf(['X29', 4, 'administrator', 'provision'], 'csi-provisioner refuses before it calls the driver', {
@@ -105,11 +106,11 @@ function classChange(claim: PersistentVolumeClaim, what: string): Change {
 }
 
 /** Upstream's provisioner forgets a claim that is deleted while a call is open. */
-function leakOf({ metadata }: PersistentVolumeClaim): Risk {
+function leakOf(volumeName: string): Risk {
   return {
     level: 'possible',
     of: 'leak',
     ifYou: 'delete',
-    sentence: `Deleting the claim now may leave volume pvc-${metadata?.uid} in the backend`,
+    sentence: `Deleting the claim now may leave volume ${volumeName} in the backend`,
   };
 }

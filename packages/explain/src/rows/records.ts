@@ -2,27 +2,39 @@
 /** Rows X10 and X30: a claim and the PersistentVolume that it names, or that a provisioner has made for it. */
 import { type PersistentVolume, type PersistentVolumeClaim, persistentVolumes } from '@csi-sidecars/runtime';
 import { toVolumeName } from '@csi-sidecars/volume';
+import { provisionerSettings } from '../actors/leader-settings.ts';
 import type { Reading } from '../cluster/reader.ts';
 import { classNameOf, nameOf, objectName } from '../facts/objects.ts';
 import { compareSizes } from '../facts/quantities.ts';
 import type { Verdict } from '../verdict.ts';
 import { byItself, type Context, getYaml, onChange, sinceCreated, verdictOf } from './context.ts';
 
-/** The PersistentVolume that a provisioner makes for the claim: by the prefix of the flags, and by the default. */
-export async function expectedVolume(
+/** How csi-provisioner names the volume of a claim: by the options, else by the arguments of its leader, else by default. */
+export async function volumeNameOf(
   { reader, options }: Context,
   claim: PersistentVolumeClaim,
-): Promise<Reading<PersistentVolume>> {
+  driver: string | undefined,
+): Promise<string> {
   const uid = claim.metadata?.uid ?? '';
-  const { volumeNamePrefix: prefix, volumeNameUuidLength: length } = options;
-  const own = toVolumeName(uid, { prefix, uuidLength: length === -1 ? undefined : length });
-  const names = new Set([...(own.kind === 'ok' ? [own.value] : []), `pvc-${uid}`]);
-  let last: Reading<PersistentVolume> = { kind: 'absent' };
-  for (const name of names) {
-    last = await reader.get(persistentVolumes, { name }, 'whether a PersistentVolume was made');
-    if (last.kind === 'found') return last;
-  }
-  return last;
+  const naming =
+    options.volumeNaming ??
+    (driver === undefined
+      ? undefined
+      : (await provisionerSettings(reader, { driver, namespace: options.driverNamespace })).naming);
+  const name = naming && toVolumeName(uid, naming);
+  return name?.kind === 'ok' ? name.value : `pvc-${uid}`;
+}
+
+/** The PersistentVolume that a provisioner makes for the claim. Its leader is looked for only if there is none of the usual name. */
+export async function expectedVolume(
+  context: Context,
+  claim: PersistentVolumeClaim,
+  driver: string | undefined,
+): Promise<Reading<PersistentVolume>> {
+  const read = (name: string): Promise<Reading<PersistentVolume>> =>
+    context.reader.get(persistentVolumes, { name }, 'whether a PersistentVolume was made');
+  const usual = await read(`pvc-${claim.metadata?.uid ?? ''}`);
+  return usual.kind === 'found' ? usual : await read(await volumeNameOf(context, claim, driver));
 }
 
 export async function namedVolume({ reader }: Context, claim: PersistentVolumeClaim, name: string): Promise<Verdict> {

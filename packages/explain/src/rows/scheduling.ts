@@ -11,7 +11,6 @@ import {
 } from '@csi-sidecars/runtime';
 import { driverOn } from '@csi-sidecars/volume';
 import { valueOf } from '../cluster/reader.ts';
-import { eventsOf, textOf } from '../facts/events.ts';
 import { hasEnded, isBeingDeleted, nameOf, objectName, selectedNodeOf } from '../facts/objects.ts';
 import { compareSizes } from '../facts/quantities.ts';
 import { usersOf } from '../facts/users.ts';
@@ -62,11 +61,9 @@ export async function scheduling(
     });
   }
   if (pod === undefined || isStuck(pod)) return bypassed(claim, pod ?? pods[0]!);
-  const failed = context.options.hasEvents
-    ? (await eventsOf(reader, objectName('Pod', pod))).filter(({ reason }) => reason === 'FailedScheduling').at(-1)
-    : undefined;
-  const text = failed === undefined ? conditionOf(pod) : textOf(failed);
-  const failure = (await recordedFailure(context, objectName('Pod', pod), ['FailedScheduling'])) ?? undefined;
+  const failure = await recordedFailure(context, objectName('Pod', pod), ['FailedScheduling']);
+  // The condition is what the scheduler has found last.
+  const text = conditionOf(pod) || (failure?.text ?? '');
   const shared = {
     failure,
     since,
@@ -177,7 +174,10 @@ async function allowedNowhere({ reader }: Context, storageClass: StorageClass): 
   if (terms.length === 0) return undefined;
   const read = await reader.list<Node>(
     nodes,
-    { keep: ({ metadata }) => ({ metadata: { name: metadata?.name ?? '', labels: metadata?.labels ?? {} } }) },
+    {
+      keep: ({ metadata }) => ({ metadata: { name: metadata?.name ?? '', labels: metadata?.labels ?? {} } }),
+      keptAs: 'labels',
+    },
     'whether a node has an allowed topology',
   );
   if (read.kind !== 'found') return undefined;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Rows X21 and X22: where the data of a new volume come from. */
 import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
-import { toCsiVolume, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
-import { createdMs, nameOf, objectName, provisionerOf } from '../facts/objects.ts';
+import { snapshotAnnotations, toCsiVolume, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
+import { annotationOf, createdMs, nameOf, objectName, provisionerOf } from '../facts/objects.ts';
 import { compareSizes } from '../facts/quantities.ts';
 import type { Verdict } from '../verdict.ts';
 import { byItself, change, type Context, describe, getYaml, onChange, verdictOf } from './context.ts';
@@ -70,7 +70,10 @@ async function fromSnapshot(
   const wanted = provisionerOf(claim);
   if (driver !== undefined && wanted !== undefined && driver !== wanted)
     return unusable(claim, `${what} is of driver ${driver}, and the class of ${wanted}`);
-  const mode = content?.kind === 'found' ? content.value.spec?.sourceVolumeMode : undefined;
+  // With the annotation csi-provisioner decides, and its event says so.
+  const isFixed =
+    content?.kind === 'found' && annotationOf(content.value, snapshotAnnotations.allowModeChange) === undefined;
+  const mode = isFixed ? content.value.spec?.sourceVolumeMode : undefined;
   return mismatch(claim, what, { size: restoreSize, mode });
 }
 

@@ -187,6 +187,7 @@ export async function absent({ reader, options }: Context, subject: Subject): Pr
     : [];
   const newest = recorded
     .filter((event) => event.involvedObject.kind === kind && reader.nowMs() - (lastMs(event) ?? 0) <= recentMs)
+    .toSorted((left, right) => (lastMs(left) ?? 0) - (lastMs(right) ?? 0))
     .at(-1);
   const last = newest === undefined ? '' : `; its newest event: ${newest.reason ?? ''}: ${newest.message ?? ''}`;
   return verdictOf(['X1', 6, 'nobody', undefined], `${kind} ${where} does not exist${last}`);

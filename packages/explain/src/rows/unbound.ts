@@ -79,7 +79,7 @@ export async function unbound(context: Context, claim: PersistentVolumeClaim): P
   if (secret !== undefined && secret !== 'unknown') return secret;
   const attributes = await attributesClass(context, claim, driver);
   if (attributes !== undefined) return attributes;
-  const volume = await expectedVolume(context, claim);
+  const volume = await expectedVolume(context, claim, driver);
   if (volume.kind === 'found') return recorded(claim, volume.value);
   const topology = driver === undefined ? undefined : await unreachableTopology(context, claim, driver);
   if (topology !== undefined) return topology;

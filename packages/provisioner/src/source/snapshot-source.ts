@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Whether a claim can be restored from a snapshot: rows R1 to R11 of the page on sources. Pure. */
 import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
-import { isBoundTo, type VolumeSnapshot, type VolumeSnapshotContent } from '@csi-sidecars/volume';
+import { isBoundTo, snapshotAnnotations, type VolumeSnapshot, type VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { snapshotSourceProtection } from '../names.ts';
 import { annotationsOf } from '../metadata.ts';
 import { bytesOf, type Read, refused, type SourceAnswer } from './source-answer.ts';
@@ -78,7 +78,7 @@ function tooSmall({ claim, name }: SnapshotFacts, { status }: VolumeSnapshot): S
     : undefined;
 }
 
-const allowModeChange = 'snapshot.storage.kubernetes.io/allow-volume-mode-change';
+const { allowModeChange } = snapshotAnnotations;
 /** As Go's strconv.ParseBool. */
 const booleans: Readonly<Record<string, boolean>> = {
   ...Object.fromEntries(['1', 't', 'T', 'TRUE', 'true', 'True'].map((text) => [text, true])),

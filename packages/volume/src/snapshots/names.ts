@@ -31,6 +31,8 @@ export const snapshotAnnotations = {
   deletionSecretNamespace: 'snapshot.storage.kubernetes.io/deletion-secret-namespace',
   groupDeletionSecretName: 'groupsnapshot.storage.kubernetes.io/deletion-secret-name',
   groupDeletionSecretNamespace: 'groupsnapshot.storage.kubernetes.io/deletion-secret-namespace',
+  /** On a content: a volume of another mode may be made from it, if it is true. */
+  allowModeChange: 'snapshot.storage.kubernetes.io/allow-volume-mode-change',
   /** `true`, exactly. */
   isDefaultClass: 'snapshot.storage.kubernetes.io/is-default-class',
   isDefaultGroupClass: 'groupsnapshot.storage.kubernetes.io/is-default-class',

@@ -4,8 +4,7 @@
  * socket. So the driver's name is looked for, then the holder of a Lease, then the image of the driver, then the namespace.
  */
 import type { Lease } from '@csi-sidecars/runtime';
-import { namesDriver } from '../../actors/programs.ts';
-import { registrarOf } from '../../actors/node-plugin.ts';
+import { namesDriver, registrarOf } from '../../actors/programs.ts';
 import type { WorkloadFacts } from './sidecars.ts';
 import { type Gathering, isRead } from './source.ts';
 import type { DriverFacts, Readings, Workloads } from './facts.ts';

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Workloads, and the sidecars in their containers: program, version, whose, and how it is called. */
 import type { Pod } from '@csi-sidecars/runtime';
-import { registrarOf } from '../../actors/node-plugin.ts';
-import { runsProgram } from '../../actors/programs.ts';
+import { registrarOf, runsProgram } from '../../actors/programs.ts';
 import type { Workload } from '../../cluster/kinds.ts';
 import { createdMs, nameOf } from '../../facts/objects.ts';
 import type { ObjectName, Program } from '../../verdict.ts';

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Workloads with sidecars or drivers, of all namespaces unless one is given; and the pods of the namespaces that they are in. */
 import { type Pod, pods } from '@csi-sidecars/runtime';
-import { namesDriver } from '../../actors/programs.ts';
-import { registrarOf } from '../../actors/node-plugin.ts';
+import { namesDriver, registrarOf } from '../../actors/programs.ts';
 import { daemonSets, deployments, statefulSets, type Workload } from '../../cluster/kinds.ts';
 import { knownDrivers, linked } from './drivers.ts';
 import { sidecarsIn, type WorkloadFacts, workloadFactsOf, type WorkloadKind } from './sidecars.ts';
