@@ -866,6 +866,23 @@ export const examples: readonly Example[] = [
   {
     row: 'X83',
     code: 3,
+    actor: 'snapshot-controller',
+    subject: daily,
+    given: 'a snapshot whose content is not being deleted yet',
+    arrange: both(
+      (host) =>
+        add(
+          host,
+          csiDriver(),
+          snapshot({ metadata: deleted(host, ['snapshot.storage.kubernetes.io/volumesnapshot-bound-protection']) }),
+          content(),
+        ),
+      snapshotController,
+    ),
+  },
+  {
+    row: 'X83',
+    code: 3,
     actor: 'csi-snapshotter',
     subject: daily,
     given: 'a snapshot that waits for its content',

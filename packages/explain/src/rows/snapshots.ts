@@ -214,6 +214,14 @@ async function leaving(context: Context, { of, snapshot, content }: Followed): P
       },
     );
   }
+  if (content !== undefined && !isBeingDeleted(content)) {
+    const what = content.spec?.deletionPolicy === 'Delete' ? 'deletes' : 'keeps';
+    return verdictOf(
+      ['X83', 3, 'snapshot-controller', 'content gone'],
+      `snapshot-controller ${what} its content ${nameOf(content)}, and takes the finalizers off (rows D6 to D9 of snapshot-controller)`,
+      { since, next, retry: byItself('snapshot-controller goes on by itself') },
+    );
+  }
   if (content !== undefined) {
     const verdict = await deletedContent(context, content, of);
     return {
