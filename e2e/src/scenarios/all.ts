@@ -23,6 +23,7 @@ import { gcpLife } from './gcp/life.ts';
 import { gcpTrouble } from './gcp/trouble.ts';
 import { disturbances } from './node/disturbances.ts';
 import { nodeGrowth } from './node/growth.ts';
+import { leaderAnswer } from './node/leader-answer.ts';
 import { probes } from './node/probes.ts';
 import { registration } from './node/registration.ts';
 import { rollOut } from './node/roll-out.ts';
@@ -135,6 +136,7 @@ export const allScenarios: readonly Scenario[] = [
   ...nodeVolumes,
   ...nodeSources,
   ...nodeGrowth,
+  ...leaderAnswer,
   ...nodeSnapshots,
   ...registration,
   ...probes,

@@ -98,6 +98,15 @@ describe('the subject', () => {
     });
   });
 
+  it('given -n with a kind of the whole cluster, when run, then one line says that it is ignored', async () => {
+    const host = clusterOf([volumeOf('data')]);
+    const { document } = await explain(host, ['pv/pv-data', '-n', namespace]);
+    expect(document.subject).toMatchObject({ kind: 'PersistentVolume', namespace: null, name: 'pv-data' });
+    expect(host.logged()).toBe('--namespace is ignored: a PersistentVolume belongs to no namespace\n');
+    await explain(host, ['pv/pv-data']);
+    expect(host.logged().split('\n')).toHaveLength(2);
+  });
+
   it('[explain#53] given a name of 253 characters, and an event whose name is cut, when explained, then the event is found by the UID', async () => {
     const name = `${'a'.repeat(240)}.${'b'.repeat(12)}`;
     const host = clusterOf(waiting.slice(0, 2));

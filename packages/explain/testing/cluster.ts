@@ -82,6 +82,8 @@ export interface Asking {
   readonly columns?: number | undefined;
   /** What answers at the addresses of `--via`. */
   readonly ask?: ExplainDeps['ask'] | undefined;
+  /** What answers at the ports of pods. Default: the API server lets no port-forward through. */
+  readonly askPod?: ExplainDeps['askPod'] | undefined;
 }
 
 export async function run(host: FakeHost, args: readonly string[], columns?: number): Promise<number> {
@@ -100,13 +102,14 @@ export interface Called extends Asking {
 /** Time passes while the command waits. */
 export async function runCommand(
   command: (deps: ExplainDeps) => Promise<number>,
-  { host, args, columns, ask }: Called,
+  { host, args, columns, ask, askPod }: Called,
 ): Promise<number> {
   const deps: ExplainDeps = {
     host: { ...host, args },
     lifecycle: host.lifecycle,
     terminal: { columns },
     ...(ask === undefined ? {} : { ask }),
+    ...(askPod === undefined ? {} : { askPod }),
   };
   let code: number | undefined;
   const ended = command(deps).then((value) => (code = value));
@@ -119,8 +122,12 @@ export async function runCommand(
 }
 
 export async function explain(host: FakeHost, args: readonly string[], ask?: Asking['ask']): Promise<Explained> {
+  return await explainWith(host, args, { ask });
+}
+
+export async function explainWith(host: FakeHost, args: readonly string[], asking: Asking): Promise<Explained> {
   const before = host.printed().length;
-  const code = await runWith(host, [...args, '-o', 'json'], { ask });
+  const code = await runWith(host, [...args, '-o', 'json'], asking);
   return { code, host, document: JSON.parse(host.printed().slice(before)) as Explanation };
 }
 

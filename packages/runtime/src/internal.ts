@@ -6,6 +6,7 @@
 // A process and its parts.
 export type { RateLimit } from './api/request-limiter.ts';
 export { connectApi } from './program/connect-api.ts';
+export type { DialedConnection } from './api/cluster/connect-cluster.ts';
 export type { ApiConnection, ClientLimits, CommandOptions } from './program/connect-api.ts';
 export { serveDiagnostics } from './program/serve-diagnostics.ts';
 export { namespaceOfLease, runUnderLease } from './program/under-lease.ts';

@@ -20,6 +20,8 @@ export interface Impersonation {
 
 export interface MeteredTransport {
   readonly layer: (transport: Transport) => Transport;
+  /** The headers of impersonation, for a connection without the layer. */
+  readonly identity: Readonly<Record<string, string>>;
   readonly meter: Meter;
 }
 
@@ -37,7 +39,7 @@ export function meteredTransport(clock: Pick<Clock, 'nowMs'>, { user, group }: I
   let requests = 0;
   let bytes = 0;
   let aheadMs = 0;
-  const identity = {
+  const identity: Readonly<Record<string, string>> = {
     ...(user !== '' && { 'impersonate-user': user }),
     ...(group !== '' && { 'impersonate-group': group }),
   };
@@ -48,6 +50,7 @@ export function meteredTransport(clock: Pick<Clock, 'nowMs'>, { user, group }: I
     }
   }
   return {
+    identity,
     layer: (transport) => async (request) => {
       if (request.method !== 'GET' && !(request.method === 'POST' && reviews.test(request.path))) {
         throw new Error(`a command that only reads sent ${request.method} ${request.path}`);

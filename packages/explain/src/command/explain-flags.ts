@@ -22,6 +22,7 @@ export interface ExplainValues extends ClusterValues {
   readonly 'volume-name-uuid-length': number;
   readonly 'all-volumes': boolean;
   readonly via: string;
+  readonly 'via-pod': boolean;
 }
 
 export const explainProgram: ProgramFlags<ExplainValues> = {
@@ -44,6 +45,7 @@ export const explainProgram: ProgramFlags<ExplainValues> = {
     via: rare(
       stringFlag('', 'Port-forwards to --http-endpoint of leaders with --debug-explain, as in http://127.0.0.1:8080.'),
     ),
+    'via-pod': boolFlag(false, 'Ask the leader in charge through a port-forward to its pod.'),
     'all-volumes': boolFlag(false, 'Explain all volumes of a pod that has more than ten.'),
   },
 };
@@ -53,6 +55,7 @@ export function refusedOf(values: ExplainValues): string | undefined {
   if (!outputs.some((output) => output === values.output)) return `--output must be ${outputs.join(', ')}`;
   if (values.until !== 'done' && values.until !== 'person') return '--until must be done or person';
   if (values['volume-name-prefix'] === '') return '--volume-name-prefix must not be empty';
+  if (values['via-pod'] && values.via !== '') return '--via-pod and --via exclude each other';
   const endpoints = parseEndpoints(values.via);
   return endpoints.kind === 'mistake' ? endpoints.message : undefined;
 }

@@ -48,7 +48,7 @@ export async function explainOnce(
     const judged =
       object === undefined || via === undefined
         ? decided
-        : await withLeader(via, { kind, object }, { judged: decided, nowMs: cluster.nowMs() });
+        : await withLeader(via, { kind, object }, { judged: decided, nowMs: cluster.nowMs(), reader, values });
     const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
     return explanationOf({
       atMs: cluster.nowMs(),
@@ -106,16 +106,26 @@ async function withArguments(
   return { args, verdict: isBackoff ? { ...verdict, retry: retryOf(failure, retryIntervalsOf(args)) } : verdict };
 }
 
+interface JudgedNow {
+  readonly judged: Judged;
+  readonly nowMs: number;
+  readonly reader: Reader;
+  readonly values: ExplainValues;
+}
+
 /** What the leader of the program in charge says of the object that it works on. */
 async function withLeader(
   via: ViaPorts,
   { kind, object }: { readonly kind: SubjectKind; readonly object: KubeObject },
-  { judged, nowMs }: { readonly judged: Judged; readonly nowMs: number },
+  { judged, nowMs, reader, values }: JudgedNow,
 ): Promise<Judged> {
   const { verdict } = judged;
   const program = verdict.exit === 0 || verdict.exit === 6 ? undefined : programOf({ verdict, kind });
   if (program === undefined) return judged;
-  const answer = await askLeader(via, program, verdict.workedOn ?? objectName(kind, object));
+  const namespace = values[program === 'snapshot-controller' ? 'snapshot-controller-namespace' : 'driver-namespace'];
+  const about = verdict.workedOn ?? objectName(kind, object);
+  const question = { program, driver: judged.driver ?? '', namespace };
+  const answer = await askLeader(via, { ...question, reader, object: about });
   return answer === undefined ? judged : withLeaderAnswer(judged, { ...answer, program, nowMs });
 }
 

@@ -4,6 +4,7 @@ import { type ApiClient, linkSignals, toError } from '@csi-sidecars/runtime';
 import type { ProgramHost, Started } from '@csi-sidecars/sidecar';
 import { meteredTransport } from '../cluster/layer.ts';
 import { createReader, type Reader } from '../cluster/reader.ts';
+import { type AskPod, askPodThrough } from '../port-forward/pod-port.ts';
 import type { Cost } from '../report/explanation.ts';
 import type { ClusterValues } from './cluster-flags.ts';
 import { CommandError, exits } from './exit-codes.ts';
@@ -16,6 +17,8 @@ export interface Cluster extends AsyncDisposable {
   /** Of the context. */
   readonly namespace: string;
   readonly client: ApiClient;
+  /** Through the API server, as the user of the command. */
+  readonly askPod: AskPod;
   /** The time of the server. */
   readonly nowMs: () => number;
   readonly localOffsetMs: () => number;
@@ -43,7 +46,7 @@ export async function openCluster(
   program: string,
 ): Promise<Cluster> {
   const { clock } = host;
-  const { layer, meter } = meteredTransport(clock, { user: values.as, group: values['as-group'] });
+  const { layer, identity, meter } = meteredTransport(clock, { user: values.as, group: values['as-group'] });
   const startedMs = clock.monotonicMs();
   const command = { context: values.context, layer };
   const { kubeconfig, qps, burst } = values;
@@ -53,7 +56,7 @@ export async function openCluster(
   } catch (error) {
     throw new CommandError(exits.failed, toError(error).message, { cause: error });
   }
-  const { client, close, namespace = '' } = api;
+  const { client, close, dial, namespace = '' } = api;
   const pass = (): Pass => {
     const linked = linkSignals([signal]);
     const timer = clock.timer(values.timeout, () =>
@@ -76,6 +79,7 @@ export async function openCluster(
     namespace: namespace || 'default',
     signal: first.signal,
     client,
+    askPod: askPodThrough(dial, identity),
     nowMs: first.reader.nowMs,
     localOffsetMs: () => -meter.serverAheadMs(),
     cost: () => ({

@@ -4,9 +4,10 @@ import type { ProgramDeps, Started } from '@csi-sidecars/sidecar';
 import { failureDocument } from '../report/document.ts';
 import type { Explanation } from '../report/explanation.ts';
 import { ageText, rowOf, screenOf } from '../report/screen.ts';
-import type { ViaPorts } from '../leader-answer/ask.ts';
-import { parseEndpoints } from '../leader-answer/endpoints.ts';
-import { type AskHttp, askHttp } from '../leader-answer/http.ts';
+import type { AskPorts } from '../leader-answer/endpoint.ts';
+import type { AskHttp } from '../leader-answer/http.ts';
+import { viaOf } from '../leader-answer/via.ts';
+import type { AskPod } from '../port-forward/pod-port.ts';
 import { CommandError, exits } from './exit-codes.ts';
 import { explainProgram, type ExplainValues, type Output, refusedOf } from './explain-flags.ts';
 import { explainOnce } from './explain-once.ts';
@@ -18,6 +19,8 @@ import { watchSubject } from './watch.ts';
 export interface ExplainDeps extends ProgramDeps {
   /** Asks an endpoint on this machine. Default: by HTTP. */
   readonly ask?: AskHttp;
+  /** Asks a port of a pod. Default: by a port-forward through the API server. */
+  readonly askPod?: AskPod;
   readonly terminal: {
     /** Undefined: stdout is no terminal. */
     readonly columns: number | undefined;
@@ -43,11 +46,15 @@ async function run(
   const parsed = parseSubject(positionals, values.namespace || 'default');
   if (parsed.kind === 'mistake') throw new CommandError(exits.usage, parsed.message);
   const { subject } = parsed;
+  const note = (line: string): void => stderr.write(`${line}\n`);
+  if (subject.namespace === undefined && values.namespace !== '')
+    note(`--namespace is ignored: a ${subject.kind} belongs to no namespace`);
   await using cluster = await openCluster({ host, signal: lifecycle.signal, log }, values, 'csi-sidecars-explain');
   const asked =
     subject.namespace === undefined || values.namespace !== '' ? subject : { ...subject, namespace: cluster.namespace };
-  const note = (line: string): void => stderr.write(`${line}\n`);
-  const question = { cluster, subject: asked, values, given, ports: host, via: viaOf(deps, values, note) };
+  const asking = { ask: deps.ask, askPod: deps.askPod ?? cluster.askPod };
+  const via = viaOf(askPorts(deps, note), values, asking);
+  const question = { cluster, subject: asked, values, given, ports: host, via };
   const output = values.output as Output;
   if (!values.watch) {
     const explanation = await explainOnce(cluster.reader, question);
@@ -67,20 +74,14 @@ async function run(
   });
 }
 
-/** Undefined without `--via`. A watch asks again and again: each line is printed once. */
-function viaOf(
-  { host, lifecycle, ask = askHttp }: ExplainDeps,
-  values: ExplainValues,
-  note: (line: string) => void,
-): ViaPorts | undefined {
-  const endpoints = parseEndpoints(values.via);
-  if (endpoints.kind === 'mistake' || endpoints.urls.length === 0) return undefined;
+/** A watch asks again and again: each line is printed once. */
+function askPorts({ host, lifecycle }: ExplainDeps, note: (line: string) => void): AskPorts {
   const noted = new Set<string>();
   const noteOnce = (line: string): void => {
     if (!noted.has(line)) note(line);
     noted.add(line);
   };
-  return { urls: endpoints.urls, clock: host.clock, signal: lifecycle.signal, ask, note: noteOnce };
+  return { clock: host.clock, signal: lifecycle.signal, note: noteOnce };
 }
 
 /** One line: a compact document, or what has changed. */

@@ -7,6 +7,14 @@ import type { UsedRule } from '@csi-sidecars/runtime';
 
 const read = ['get', 'list'];
 
+/** A port-forward by a WebSocket begins with a GET; from Kubernetes 1.35 on it needs the right to create one as well. */
+export const viaPodRule: UsedRule = {
+  apiGroups: [''],
+  resources: ['pods/portforward'],
+  verbs: ['get', 'create'],
+  when: { text: '--via-pod', facts: 'unknown' },
+};
+
 export const explainRules: readonly UsedRule[] = [
   { apiGroups: [''], resources: ['persistentvolumeclaims', 'persistentvolumes', 'pods', 'nodes'], verbs: read },
   { apiGroups: [''], resources: ['namespaces', 'secrets'], verbs: ['get'] },
@@ -30,4 +38,5 @@ export const explainRules: readonly UsedRule[] = [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: read },
   { apiGroups: ['apps'], resources: ['deployments', 'statefulsets', 'daemonsets'], verbs: ['list'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
+  viaPodRule,
 ];

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Asks the endpoints about one object. Whatever fails is one line, and the answer from outside stays. */
-import { type Clock, toError, withDeadline } from '@csi-sidecars/runtime';
+import type { Question } from '../actors/leader.ts';
+import type { Reader } from '../cluster/reader.ts';
 import { forScreen } from '../command/printable.ts';
-import type { ObjectName, Program } from '../verdict.ts';
+import type { ObjectName } from '../verdict.ts';
 import { parseAnswer, type AnsweredController, type AnsweredLoop } from './answer.ts';
-import type { AskHttp } from './http.ts';
+import { answerOf, type AskPorts, type Endpoint } from './endpoint.ts';
 
-export interface ViaPorts {
-  readonly urls: readonly URL[];
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  readonly ask: AskHttp;
-  /** One line for a person. */
-  readonly note: (line: string) => void;
+export interface ViaPorts extends AskPorts {
+  /** `--via` or `--via-pod`. */
+  readonly flag: string;
+  /** Where a leader of the program may answer. None: a line says why. */
+  readonly endpoints: (reader: Reader, question: Question) => Promise<readonly Endpoint[]>;
 }
 
 export interface LeaderAnswer {
@@ -20,8 +19,6 @@ export interface LeaderAnswer {
   /** Undefined: the program knows nothing of the object. */
   readonly loop: AnsweredLoop | undefined;
 }
-
-const timeoutMs = 5_000;
 
 const shortNames: Readonly<Record<string, string>> = {
   PersistentVolumeClaim: 'pvc',
@@ -32,64 +29,46 @@ const shortNames: Readonly<Record<string, string>> = {
   VolumeGroupSnapshot: 'vgs',
 };
 
+export interface ObjectQuestion extends Question {
+  readonly reader: Reader;
+  readonly object: ObjectName;
+}
+
 /** What the leader of the program says of the object; undefined: no endpoint has said anything that can be used. */
 export async function askLeader(
   ports: ViaPorts,
-  program: Program,
-  object: ObjectName,
+  { reader, object, ...question }: ObjectQuestion,
 ): Promise<LeaderAnswer | undefined> {
   const kind = shortNames[object.kind];
   if (kind === undefined) return undefined;
   const key = object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`;
-  const query = new URLSearchParams({ kind, key }).toString();
-  const answers = await Promise.all(ports.urls.map((url) => answerFrom(ports, url, query)));
+  const leader = await askController(ports, { reader, ...question }, new URLSearchParams({ kind, key }).toString());
+  return leader && { controller: leader, loop: loopAbout(leader.loops, object) };
+}
+
+/** What the leader of the program says of itself and of its queues; undefined: no endpoint has said anything that can be used. */
+export async function askController(
+  ports: ViaPorts,
+  { reader, ...question }: Question & { readonly reader: Reader },
+  query: string = '',
+): Promise<AnsweredController | undefined> {
+  const { program } = question;
+  const { flag, note } = ports;
+  const path = `/debug/explain${query === '' ? '' : `?${query}`}`;
+  const endpoints = await ports.endpoints(reader, question);
+  const asked = { path, parse: parseAnswer };
+  const answers = await Promise.all(endpoints.map((endpoint) => answerOf(ports, endpoint, asked)));
   const controllers = answers.flatMap((answer) => answer ?? []).filter((each) => each.program === program);
   const leader = controllers.find(({ leading }) => leading);
-  if (leader !== undefined) return { controller: leader, loop: loopAbout(leader.loops, object) };
+  if (leader !== undefined) return leader;
   const [standby] = controllers;
   if (standby !== undefined) {
     const holder = standby.holder === null ? 'it is not known who does' : `${standby.holder} does`;
-    ports.note(forScreen(`--via: ${program} of pod ${standby.pod ?? '?'} does not lead: ${holder}`));
+    note(forScreen(`${flag}: ${program} of pod ${standby.pod ?? '?'} does not lead: ${holder}`));
   } else if (answers.some((answer) => answer !== undefined)) {
-    ports.note(`--via: no endpoint is that of ${program}`);
+    note(`${flag}: no endpoint is that of ${program}`);
   }
   return undefined;
-}
-
-async function answerFrom(
-  { clock, signal: parent, ask, note }: ViaPorts,
-  url: URL,
-  query: string,
-): Promise<readonly AnsweredController[] | undefined> {
-  const refuse = (why: string): undefined => {
-    note(forScreen(`--via=${url.origin}: ${why}`));
-  };
-  try {
-    const asked = new URL(`?${query}`, url);
-    const { status, contentType, body } = await withDeadline(clock, { parent, ms: timeoutMs }, (signal) =>
-      // A peer that is silent, or a port that does not care for the signal.
-      Promise.race([ask(asked, signal), aborted(signal)]),
-    );
-    if (status !== 200) return refuse(reasons[status] ?? `it answers ${status}`);
-    if (!/^application\/json\s*(;|$)/i.test(contentType)) return refuse('the answer is no JSON');
-    return parseAnswer(body) ?? refuse('the answer is not that of csi-sidecars');
-  } catch (error) {
-    if (parent.aborted) throw error;
-    return refuse(toError(error).message);
-  }
-}
-
-const reasons: Readonly<Record<number, string>> = {
-  403: 'it answers 403: --debug-explain=loopback is for port-forwards only',
-  404: "it answers 404: an upstream's program, or one without --debug-explain",
-  429: 'it answers 429: others ask at the same time',
-  503: 'it answers 503: its caches are not listed yet',
-};
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
 }
 
 /** Of the loops that know the object, the one that works on it, then one that will, then the one that has decided last. */

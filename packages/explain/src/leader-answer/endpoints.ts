@@ -28,6 +28,5 @@ function endpointOf(text: string): URL | undefined {
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '' || !isLoopbackHost(url.hostname)) return undefined;
   // The name may lead elsewhere.
   if (url.hostname === 'localhost') url.hostname = '127.0.0.1';
-  url.pathname = '/debug/explain';
   return url;
 }

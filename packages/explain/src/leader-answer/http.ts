@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One GET of an endpoint on this machine. Redirects are not followed, and no more is read than an answer may have. */
+/**
+ * One GET of an endpoint on this machine, or at the end of a port-forward. Redirects are not followed, and no more is read than an answer may
+ * have.
+ */
 import { request as startRequest } from 'node:http';
+import type { Duplex } from 'node:stream';
 
 export interface HttpAnswer {
   readonly status: number;
@@ -8,14 +12,18 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
-/** Rejects when there is no answer, when it has more than 64 KiB, and with the reason of the signal. */
-export type AskHttp = (url: URL, signal: AbortSignal) => Promise<HttpAnswer>;
+/**
+ * `connect`: what carries the request; default: a connection to the host of the URL. Rejects when there is no answer, when it has more than
+ * 64 KiB, and with the reason of the signal.
+ */
+export type AskHttp = (url: URL, signal: AbortSignal, connect?: () => Duplex) => Promise<HttpAnswer>;
 
 const mostBytes = 64 * 1_024;
 
-export const askHttp: AskHttp = (url, signal) =>
+export const askHttp: AskHttp = (url, signal, connect) =>
   new Promise((resolve, reject) => {
-    const request = startRequest(url, { agent: false, signal, headers: { accept: 'application/json' } }, (response) => {
+    const carrier = connect === undefined ? { agent: false } : { createConnection: connect };
+    const request = startRequest(url, { ...carrier, signal, headers: { accept: 'application/json' } }, (response) => {
       const chunks: Buffer[] = [];
       let length = 0;
       response.on('data', (chunk: Buffer) => {

@@ -19,44 +19,12 @@ import {
   runWith,
   storageClass,
 } from '../../testing/cluster.ts';
+import { aLoop, anAnswer } from '../../testing/leader-answer.ts';
 import { parseEndpoints } from './endpoints.ts';
 import { type AskHttp, askHttp } from './http.ts';
 
 const url = 'http://127.0.0.1:8080';
 const via = `--via=${url}`;
-
-const aLoop = {
-  known: true,
-  uid: null,
-  queue: { name: 'q', lane: null, depth: 0, place: null, waitingSince: null, workers: 1, busy: 0 },
-  run: null,
-  last: null,
-  backoff: null,
-  memory: [],
-};
-
-function anAnswer(loops: readonly object[], controller: object = {}): object {
-  return {
-    apiVersion: 'csi-sidecars/v1',
-    kind: 'DebugExplanation',
-    version: 'v1.2.3',
-    pod: 'pod-1',
-    now: '2026-01-01T00:00:00Z',
-    known: true,
-    controllers: [
-      {
-        program: 'csi-attacher',
-        leading: true,
-        leadingSince: '2026-01-01T00:00:00Z',
-        holder: 'pod-1_x',
-        caches: [],
-        queues: [],
-        loops,
-        ...controller,
-      },
-    ],
-  };
-}
 
 function answering(document: unknown, fields: Partial<Awaited<ReturnType<AskHttp>>> = {}) {
   const urls: string[] = [];
@@ -243,12 +211,12 @@ describe('the address', () => {
     expect([urls, host.logged().includes('u:p')]).toEqual([[], false]);
   });
 
-  it('given addresses of this machine, then each is asked at its endpoint, localhost by its address', () => {
+  it('given addresses of this machine, then each is asked, localhost by its address', () => {
     const endpoints = parseEndpoints('http://localhost:1,http://[::1]:2,http://127.1.2.3:3/');
     expect(endpoints.kind === 'endpoints' && endpoints.urls.map(String)).toEqual([
-      'http://127.0.0.1:1/debug/explain',
-      'http://[::1]:2/debug/explain',
-      'http://127.1.2.3:3/debug/explain',
+      'http://127.0.0.1:1/',
+      'http://[::1]:2/',
+      'http://127.1.2.3:3/',
     ]);
   });
 });

@@ -2,7 +2,12 @@
 /** A connection with credentials, and clients over it. */
 import type { ApiClient } from '../api/client.ts';
 import type { ClusterConfig } from '../api/cluster/cluster-config.ts';
-import { type ClusterConnection, connectCluster, type ConnectDeps } from '../api/cluster/connect-cluster.ts';
+import {
+  type ClusterConnection,
+  connectCluster,
+  type ConnectDeps,
+  type DialedConnection,
+} from '../api/cluster/connect-cluster.ts';
 import { type ClusterFlags, loadClusterConfig, loadPersonConfig } from '../api/cluster/load-cluster-config.ts';
 import { type ApiClientDeps, type ApiClientOptions, createApiClient } from '../api/create-client.ts';
 import type { RateLimit } from '../api/request-limiter.ts';
@@ -18,7 +23,7 @@ export interface ApiParts {
   readonly connect: (
     deps: ConnectDeps,
     config: ClusterConfig,
-  ) => Promise<Pick<ClusterConnection, 'host' | 'transport' | 'close'>>;
+  ) => Promise<Pick<ClusterConnection, 'host' | 'transport' | 'close'> & Partial<Pick<ClusterConnection, 'dial'>>>;
   /** Default: `createApiClient`. */
   readonly createClient: (deps: ApiClientDeps, options: ApiClientOptions) => ApiClient;
 }
@@ -41,6 +46,8 @@ export interface ApiConnection {
   readonly clientWith: (limits: ClientLimits) => ApiClient;
   /** Of the context of the kubeconfig; empty or undefined: none is known. */
   readonly namespace?: string | undefined;
+  /** A connection for one request that upgrades it. Undefined: what replaced the transport cannot. No layer is around it. */
+  readonly dial?: (() => Promise<DialedConnection>) | undefined;
   readonly close: () => Promise<void>;
 }
 
@@ -76,7 +83,7 @@ export async function connectApi(
       ? await loadConfig(deps, { kubeconfig, master })
       : await loadPersonConfig(deps, { kubeconfig, context: command.context });
   const connection = await connect(deps, config);
-  const { host, close } = connection;
+  const { host, dial, close } = connection;
   const transport = command === undefined ? connection.transport : command.layer(connection.transport);
   const metrics = requestMetrics?.(host);
   return {
@@ -87,6 +94,12 @@ export async function connectApi(
         { ...options, qps, burst, userAgent: [options.userAgent, component].filter(Boolean).join('/') },
       ),
     namespace: config.namespace,
+    dial:
+      dial &&
+      (async () => {
+        const dialed = await dial();
+        return { ...dialed, headers: { 'user-agent': options.userAgent, ...dialed.headers } };
+      }),
     close,
   };
 }

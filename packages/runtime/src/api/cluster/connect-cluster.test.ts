@@ -331,3 +331,33 @@ describe('systemFiles', () => {
     expect(String(await rejectionOf(files.read('/')))).toBe('FileError: read /: is a directory');
   });
 });
+
+describe('a connection of its own', () => {
+  it('given a server with TLS, then it is dialed for HTTP/1.1, with the credentials, and ends when the cluster is closed', async () => {
+    const { server, connection } = await setUp({});
+    const { socket, url, headers } = await connection.dial();
+    expect([url.href, headers]).toEqual([`http://127.0.0.1:${server.port}/`, { authorization: 'Bearer one' }]);
+    socket.write(`GET /x HTTP/1.1\r\nhost: ${url.host}\r\nauthorization: Bearer two\r\nconnection: close\r\n\r\n`);
+    let answered = '';
+    for await (const chunk of socket) answered += String(chunk);
+    expect(answered).toMatch(/^HTTP\/1.1 200 OK[^]*"Bearer two"/);
+
+    const { socket: open } = await connection.dial();
+    const closed = new Promise((resolve) => open.once('close', resolve));
+    await connection.close();
+    await closed;
+    await expect(connection.dial()).rejects.toThrow('the transport is closed');
+  });
+
+  it('given a server whose certificate is not signed by the authority, then no connection is dialed', async () => {
+    const other = createTestAuthority().issue({ commonName: 'server', hosts: ['127.0.0.1'] });
+    const { connection } = await setUp({ server: { certificate: other } });
+    expect(await rejectionOf(connection.dial())).toMatchObject({ failure: 'tls' });
+  });
+
+  it('given plain HTTP behind a proxy, then none can be dialed', async () => {
+    const config = { endpoint: parseEndpoint('http://api.test', 'http'), proxy: new URL('http://127.0.0.1:1') };
+    const { connection } = await setUp({ config });
+    await expect(connection.dial()).rejects.toThrow('a proxy in front of plain HTTP lets no upgrade through');
+  });
+});

@@ -2,6 +2,7 @@
 /** From a configuration to a transport: certificates, credentials, proxy and protocol put together. */
 import type { Clock } from '../../clock/clock.ts';
 import type { Logger } from '../../log/logger.ts';
+import type { Socket } from 'node:net';
 import { authorityOf } from '../connection/endpoint.ts';
 import { healthFromEnvironment } from '../connection/health.ts';
 import { type Environment, proxyFromEnvironment } from '../connection/proxy.ts';
@@ -20,10 +21,22 @@ export interface ConnectDeps {
   readonly env: Environment;
 }
 
+/** A connection of its own to the API server, for a request that upgrades it from HTTP/1.1 to another protocol. */
+export interface DialedConnection {
+  /** Connected, with TLS if the server has it. The caller ends it. */
+  readonly socket: Socket;
+  /** `http:`, also above TLS, with the host, and the path that each path of the API begins with. */
+  readonly url: URL;
+  /** The credentials, with names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 export interface ClusterConnection extends AsyncDisposable {
   /** Host and port of the server, for metrics and messages. */
   readonly host: string;
   readonly transport: Transport;
+  /** Rejects with a TransportError, or if requests have to name their whole URL for a proxy. */
+  readonly dial: () => Promise<DialedConnection>;
   /** Cuts what is open and resolves when it is gone. */
   readonly close: () => Promise<void>;
 }
@@ -35,19 +48,31 @@ export async function connectCluster(deps: ConnectDeps, config: ClusterConfig): 
     logger.info(0, 'KUBE_CLIENT_BACKOFF_BASE and KUBE_CLIENT_BACKOFF_DURATION are ignored');
   }
   const { credentials, issued } = proofOf(deps, config.user);
+  const { endpoint } = config;
+  const proxy = config.proxy ?? proxyFromEnvironment(endpoint, env);
   const server = createServerTransport(
     { clock },
     {
-      endpoint: config.endpoint,
-      proxy: config.proxy ?? proxyFromEnvironment(config.endpoint, env),
+      endpoint,
+      proxy,
       http2: (env['DISABLE_HTTP2'] ?? '') === '' ? 'allowed' : 'disabled',
       health: healthFromEnvironment(env, logger),
       tls: await loadTlsSource({ ...deps, issued }, config.tls),
     },
   );
   return {
-    host: authorityOf(config.endpoint),
+    host: authorityOf(endpoint),
     transport: credentials === undefined ? server.send : authenticated(server.send, credentials, clock),
+    dial: async () => {
+      if (endpoint.scheme === 'http' && proxy !== undefined)
+        throw new Error('a proxy in front of plain HTTP lets no upgrade through');
+      const { authorization } = (await credentials?.current()) ?? {};
+      return {
+        socket: await server.dial(),
+        url: new URL(`http://${authorityOf(endpoint)}${endpoint.basePath}`),
+        headers: authorization === undefined ? {} : { authorization },
+      };
+    },
     close: server.close,
     [Symbol.asyncDispose]: server.close,
   };

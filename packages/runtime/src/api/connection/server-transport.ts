@@ -57,6 +57,8 @@ export type Rotation = 'same' | 'trust' | 'identity';
 
 export interface ServerTransport {
   readonly send: Transport;
+  /** A connection of its own on which HTTP/1.1 was negotiated, for a request that upgrades it. The caller ends it; so does `close`. */
+  readonly dial: () => Promise<Socket>;
   /** Cuts what is open or being opened, and resolves when it is gone. */
   readonly close: () => Promise<void>;
 }
@@ -147,6 +149,16 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
   };
 
   return {
+    dial: async () => {
+      rotate((await tls.refresh()) ?? 'same');
+      closing.signal.throwIfAborted();
+      const socket = await dialHttp1();
+      const end = (): void => void socket.destroy();
+      closing.signal.addEventListener('abort', end);
+      socket.once('close', () => closing.signal.removeEventListener('abort', end));
+      if (closing.signal.aborted) end();
+      return socket;
+    },
     send: (request) => {
       if (closing.signal.aborted) return Promise.reject(closedError());
       const refreshed = tls.refresh();

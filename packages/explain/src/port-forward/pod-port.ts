@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A GET of a port of a pod, through the API server, with the credentials of the command. */
+import type { ApiConnection } from '@csi-sidecars/runtime/internal';
+import { askHttp, type HttpAnswer } from '../leader-answer/http.ts';
+
+export interface PodPort {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly port: number;
+}
+
+/** `path` has its query. Rejects when there is no answer, when it has more than 64 KiB, and with the reason of the signal. */
+export type AskPod = (target: PodPort, path: string, signal: AbortSignal) => Promise<HttpAnswer>;
+
+/** `headers` are sent to the API server beside the credentials. */
+export function askPodThrough(dial: ApiConnection['dial'], headers: Readonly<Record<string, string>>): AskPod {
+  return async (target, path, signal) => {
+    if (dial === undefined) throw new Error('this connection to the API server lets no port-forward through');
+    // Loaded only for a port-forward.
+    const [{ forwardTo }, dialed] = await Promise.all([import('./websocket.ts'), dial()]);
+    const stream = await forwardTo({ ...dialed, headers: { ...dialed.headers, ...headers } }, target, signal);
+    try {
+      // The port-forward ends on the loopback of the pod, and the host has to name it.
+      return await askHttp(new URL(path, `http://127.0.0.1:${target.port}`), signal, () => stream);
+    } finally {
+      stream.destroy();
+    }
+  };
+}

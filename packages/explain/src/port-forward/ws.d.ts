@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The part of the package that is used. It has no types of its own. */
+declare module 'ws' {
+  import type { EventEmitter } from 'node:events';
+  import type { ClientRequest, IncomingMessage } from 'node:http';
+  import type { Duplex } from 'node:stream';
+
+  export interface ClientOptions {
+    readonly createConnection: () => Duplex;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly maxPayload: number;
+    readonly perMessageDeflate: boolean;
+  }
+
+  export class WebSocket extends EventEmitter<{
+    readonly open: [];
+    readonly close: [];
+    readonly error: [Error];
+    readonly message: [data: Buffer, isBinary: boolean];
+    readonly 'unexpected-response': [ClientRequest, IncomingMessage];
+  }> {
+    constructor(url: URL, protocol: string, options: ClientOptions);
+    send(data: Uint8Array, sent?: (error?: Error) => void): void;
+    close(): void;
+    terminate(): void;
+  }
+
+  export class WebSocketServer {
+    constructor(options: { readonly noServer: true; readonly handleProtocols?: (offered: Set<string>) => string });
+    handleUpgrade(...upgrade: [IncomingMessage, Duplex, head: Buffer, opened: (socket: WebSocket) => void]): void;
+  }
+}
