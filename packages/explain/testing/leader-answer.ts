@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What `/debug/explain` of a leader answers. */
 
-export const aLoop = {
+export const aLoop: Readonly<Record<string, unknown>> & { readonly queue: object } = {
   known: true,
   uid: null,
   queue: { name: 'q', lane: null, depth: 0, place: null, waitingSince: null, workers: 1, busy: 0 },

@@ -45,7 +45,7 @@ export function forwardTo(
   };
   signal.addEventListener('abort', onAbort, { once: true });
   const stream = streamOf(webSocket, end);
-  webSocket.once('open', () => resolve(stream));
+  webSocket.on('open', () => resolve(stream));
   webSocket.on('unexpected-response', (_request, { statusCode = 0 }) => {
     reject(new Error(refusalOf(statusCode, target)));
     end();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The part of the package that is used. It has no types of its own. */
 declare module 'ws' {
-  import type { EventEmitter } from 'node:events';
   import type { ClientRequest, IncomingMessage } from 'node:http';
   import type { Duplex } from 'node:stream';
 
@@ -12,14 +11,17 @@ declare module 'ws' {
     readonly perMessageDeflate: boolean;
   }
 
-  export class WebSocket extends EventEmitter<{
-    readonly open: [];
-    readonly close: [];
-    readonly error: [Error];
-    readonly message: [data: Buffer, isBinary: boolean];
-    readonly 'unexpected-response': [ClientRequest, IncomingMessage];
-  }> {
+  interface Listeners {
+    readonly open: () => void;
+    readonly close: () => void;
+    readonly error: (error: Error) => void;
+    readonly message: (data: Buffer, isBinary: boolean) => void;
+    readonly 'unexpected-response': (request: ClientRequest, response: IncomingMessage) => void;
+  }
+
+  export class WebSocket {
     constructor(url: URL, protocol: string, options: ClientOptions);
+    on<E extends keyof Listeners>(event: E, listener: Listeners[E]): this;
     send(data: Uint8Array, sent?: (error?: Error) => void): void;
     close(): void;
     terminate(): void;

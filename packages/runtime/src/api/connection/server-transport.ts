@@ -153,7 +153,9 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
       rotate((await tls.refresh()) ?? 'same');
       closing.signal.throwIfAborted();
       const socket = await dialHttp1();
-      const end = (): void => void socket.destroy();
+      const end = (): void => {
+        socket.destroy();
+      };
       closing.signal.addEventListener('abort', end);
       socket.once('close', () => closing.signal.removeEventListener('abort', end));
       if (closing.signal.aborted) end();
