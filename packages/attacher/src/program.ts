@@ -37,6 +37,7 @@ export const attacherSidecar: SidecarProgram<AttacherValues, AttacherGate> = {
     const { channel } = context;
     return {
       lockName: lockNameOf(driver.name),
+      driver,
       rights: { cluster: neededRules(clusterRules, { attach: canAttach(driver) }) },
       assemble: (ports) => createAttacher({ ...ports, channel }, { driver, settings }),
     };

@@ -161,6 +161,12 @@ export interface Liveness {
   readonly namespace?: string | undefined;
   /** Of its container, variables expanded. Undefined: not known. */
   readonly args?: readonly string[] | undefined;
+  /** The name of its Lease. Undefined: it has none, or is no program with one. */
+  readonly lease?: string | undefined;
+  /** The name of its container. Undefined: not known. */
+  readonly container?: string | undefined;
+  /** The tag of its image. Undefined: not known. */
+  readonly version?: string | undefined;
 }
 
 export const noRisk: Risk = { level: 'none', of: undefined, ifYou: undefined, sentence: 'none' };

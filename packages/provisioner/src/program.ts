@@ -61,6 +61,7 @@ export const provisionerSidecar: SidecarProgram<ProvisionerValues, ProvisionerGa
     const capacity = await capacityOf(context, driver, node);
     return {
       lockName: lockNameOf(driver.name),
+      driver,
       rights: rightsOf({ driver, settings, sweep, capacity: capacity?.settings }),
       assemble: provisioning(context, { driver, settings, capacity }),
     };

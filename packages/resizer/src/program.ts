@@ -38,6 +38,7 @@ export const resizerSidecar: SidecarProgram<ResizerValues, ResizerGate> = {
     const { channel, name } = context;
     return {
       lockName: lockNameOf(name),
+      driver,
       rights: { cluster: neededRules(clusterRules, rightsFacts(driver, settings)) },
       assemble: ({ recorderOf, ...ports }) => {
         const events = recorderOf({ component: `external-resizer ${name}` });

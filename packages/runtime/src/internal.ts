@@ -26,7 +26,7 @@ export { debugExplainRoute } from './inspection/debug-explain.ts';
 export type { ControllerAnswer, DebugExplanation } from './inspection/debug-explain.ts';
 export type { LoopAnswer } from './inspection/answers.ts';
 export { createInspection } from './inspection/inspection.ts';
-export type { Inspection } from './inspection/inspection.ts';
+export type { ControllerFacts, Inspection } from './inspection/inspection.ts';
 // Dry runs.
 export { dryRun } from './dry-run/dry-run.ts';
 export type { DryPorts, DryRunOptions } from './dry-run/dry-run.ts';

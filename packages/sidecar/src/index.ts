@@ -57,7 +57,7 @@ export type {
 // Logs. The metrics registry and the JSON format are imported lazily, from their own files.
 export { invalidLogging } from './programs/shared-flags.ts';
 // What a process knows of an object.
-export { debugExplainRefused, openInspections } from './process/debug-explain.ts';
+export { debugExplainRefused, describeController, openInspections } from './process/debug-explain.ts';
 export type { Inspections } from './process/debug-explain.ts';
 // Rights.
 export { noticingRefusals } from './rights/noticing.ts';

@@ -41,6 +41,7 @@ export const snapshotterSidecar: SidecarProgram<SnapshotterValues, SnapshotterGa
     const settings = toSettings(started.values, { nodeName, groupSnapshots });
     return {
       lockName: lockNameOf(name),
+      driver,
       rights: { cluster: neededRules(clusterRules, { groups: groups !== 'absent' }) },
       assemble: ({ recorderOf, ...ports }) => {
         const events = recorderOf({ component: `csi-snapshotter ${name}` });

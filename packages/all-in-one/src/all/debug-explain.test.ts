@@ -52,6 +52,10 @@ it('[explain#85] given a call with a secret under way, and one that has failed w
     ['csi-attacher', true],
     ['csi-provisioner', true],
   ]);
+  expect(during.document.controllers).toMatchObject([
+    { driver: { name: driverName, connected: true, capabilities: expect.any(Array) as unknown } },
+    { driver: { name: driverName, connected: true }, settings: { 'csi-address': expect.any(String) as unknown } },
+  ]);
   const [claims] = during.document.controllers[1]!.loops;
   expect(claims).toMatchObject({
     known: true,

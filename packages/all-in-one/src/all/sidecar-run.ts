@@ -18,6 +18,7 @@ import {
   withCaches,
 } from '@csi-sidecars/runtime/internal';
 import {
+  describeController,
   ExitError,
   leaseOf,
   orRefusedElection,
@@ -30,6 +31,7 @@ import type { DriverSession } from './driver-session.ts';
 import { createFence } from './fence.ts';
 import { metricsOfRun } from './metrics-of-run.ts';
 import type { PlannedSidecar, StartedAll } from './plan.ts';
+import { programs } from './programs.ts';
 import type { States } from './states.ts';
 import type { RunEnd } from './supervision.ts';
 
@@ -127,7 +129,10 @@ async function work(
     name: session.name,
     channel,
   });
-  const { lockName, assemble } = prepared;
+  const { lockName, assemble, driver } = prepared;
+  const { flags } = programs[name];
+  const isConnected = (): boolean => !session.isLost();
+  describeController(parts.inspection, { flags, values: planned.values, driver, isConnected, rights });
   rights.begin(withLimit, { values: started.values, lockName, rights: prepared.rights ?? { cluster: [] } });
   hub.announce(watchesOf(ports, assemble));
   announced.arrive(name);

@@ -9,7 +9,7 @@ import { kubectl } from '../command/printable.ts';
 import { isProgram, type Liveness, type NextCommand, type Program, type Verdict } from '../verdict.ts';
 import { type Leader, leaderOf } from './leader.ts';
 import { stateOf } from './leases.ts';
-import { argumentsOf, containerOf } from './programs.ts';
+import { argumentsOf, containerOf, leaseNameOf, tagOf } from './programs.ts';
 
 export interface ActorPlaces {
   readonly driver: string | undefined;
@@ -48,6 +48,7 @@ interface Judged {
 }
 
 function judged(verdict: Verdict, { leader, program, of, driver }: Judged): Verdict {
+  const lease = leaseNameOf(program, driver ?? '');
   const findings = [...(verdict.findings ?? []), ...('findings' in leader ? leader.findings : [])];
   switch (leader.kind) {
     case 'lives':
@@ -59,7 +60,8 @@ function judged(verdict: Verdict, { leader, program, of, driver }: Judged): Verd
           because: leader.because,
           pod: leader.holder,
           namespace: leader.namespace,
-          args: argsOf(leader.pod, program),
+          lease,
+          ...containerFacts(leader.pod, program),
         },
       };
     case 'unknown': {
@@ -91,7 +93,7 @@ function judged(verdict: Verdict, { leader, program, of, driver }: Judged): Verd
         changes: [{ what: `start ${of}`, object: undefined, field: undefined }],
         next: pod && { argv: pod, sentence: `the pods beside the Lease of ${program}` },
         findings,
-        liveness: { alive: 'no', because: leader.because, pod: leader.holder, namespace: leader.namespace },
+        liveness: { alive: 'no', because: leader.because, pod: leader.holder, namespace: leader.namespace, lease },
       };
     }
     case 'restarting': {
@@ -110,7 +112,14 @@ function judged(verdict: Verdict, { leader, program, of, driver }: Judged): Verd
         ],
         next: argv && { argv, sentence: 'why the container ended' },
         findings: [...findings, leader.because.includes('exit code 137') ? 'pod-2' : 'pod-1'],
-        liveness: { alive: 'no', because: leader.because, pod: holder, namespace },
+        liveness: {
+          alive: 'no',
+          because: leader.because,
+          pod: holder,
+          namespace,
+          lease,
+          ...containerFacts(leader.pod, program),
+        },
       };
     }
     case 'none':
@@ -130,9 +139,11 @@ function judged(verdict: Verdict, { leader, program, of, driver }: Judged): Verd
   }
 }
 
-function argsOf(pod: Pod | undefined, program: Program): readonly string[] | undefined {
+function containerFacts(pod: Pod | undefined, program: Program): Pick<Liveness, 'args' | 'container' | 'version'> {
   const container = pod && containerOf(pod, program);
-  return container && argumentsOf(container);
+  return container === undefined
+    ? {}
+    : { args: argumentsOf(container), container: container.name, version: tagOf(container) };
 }
 
 function leftovers(driver: string | undefined): NextCommand | undefined {

@@ -63,6 +63,11 @@ export function containerOf(pod: Pod, program: Program): Container | undefined {
   );
 }
 
+/** `v6.1.0` of `registry.example.com:5000/csi-attacher:v6.1.0@sha256:...`. Undefined: the image has no tag. */
+export function tagOf({ image = '' }: Container): string | undefined {
+  return /:([\w.-]+)$/.exec(image.replace(/@.*$/, '').split('/').at(-1) ?? '')?.[1];
+}
+
 /** Whether a text of the container names the driver: its arguments, its variables, the paths that it mounts. */
 export function namesDriver(spec: Pod['spec'], driver: string): boolean {
   const { containers = [], volumes = [] } = spec ?? {};

@@ -28,6 +28,29 @@ export interface AnsweredLoop {
   readonly nextMs: number | null;
 }
 
+export interface AnsweredQueue {
+  readonly name: string;
+  readonly depth: number;
+  readonly running: number;
+  readonly workers: number;
+  /** Null: no key waits. */
+  readonly oldestSeconds: number | null;
+}
+
+export interface AnsweredRight {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  /** Null: in all namespaces. */
+  readonly namespace: string | null;
+}
+
+export interface AnsweredDriver {
+  readonly name: string;
+  readonly connected: boolean;
+  readonly capabilities: ReadonlySet<string>;
+}
+
 export interface AnsweredController {
   readonly program: string;
   readonly leading: boolean;
@@ -35,6 +58,14 @@ export interface AnsweredController {
   readonly version: string;
   readonly pod: string | null;
   readonly loops: readonly AnsweredLoop[];
+  /** Of a summary. */
+  readonly queues: readonly AnsweredQueue[];
+  /** Null: it has none, or does not say, as an older version. */
+  readonly driver: AnsweredDriver | null;
+  /** Flags that are not the defaults. Null: it does not say. */
+  readonly settings: ReadonlyMap<string, string> | null;
+  /** Those that its account lacks. Null: it does not know, or does not say. */
+  readonly rights: readonly AnsweredRight[] | null;
 }
 
 /** Undefined: the text is no answer of `/debug/explain`. */
@@ -65,6 +96,43 @@ function controllerOf(
     version,
     pod: isDnsSubdomain(pod) ? pod : null,
     loops: list(fields['loops']).map((each) => loopOf(record(each))),
+    queues: list(fields['queues']).map((each) => queueOf(record(each))),
+    driver: orNull(fields['driver'] ?? null, (driver) => driverOf(record(driver))),
+    settings: orNull(fields['settings'] ?? null, (settings) => settingsOf(record(settings))),
+    rights: orNull(fields['rights'] ?? null, (rights) => list(rights).map((each) => rightOf(record(each)))),
+  };
+}
+
+function queueOf(fields: Fields): AnsweredQueue {
+  return {
+    name: word(fields['name']),
+    depth: count(fields['depth']),
+    running: count(fields['running']),
+    workers: count(fields['workers']),
+    oldestSeconds: orNull(fields['oldestSeconds'], seconds),
+  };
+}
+
+function driverOf(fields: Fields): AnsweredDriver {
+  return {
+    name: string(fields['name']),
+    connected: boolean(fields['connected']),
+    capabilities: new Set(list(fields['capabilities']).map(word)),
+  };
+}
+
+function settingsOf(fields: Fields): ReadonlyMap<string, string> {
+  const entries = Object.entries(fields);
+  list(entries);
+  return new Map(entries.map(([name, value]) => [word(name), string(value)]));
+}
+
+function rightOf(fields: Fields): AnsweredRight {
+  return {
+    verb: word(fields['verb']),
+    group: string(fields['group']),
+    resource: string(fields['resource']),
+    namespace: orNull(fields['namespace'], string),
   };
 }
 
@@ -125,6 +193,11 @@ function boolean(value: unknown): boolean {
 function count(value: unknown): number {
   if (!Number.isSafeInteger(value) || (value as number) < 0) throw new TypeError('no number');
   return value as number;
+}
+
+function seconds(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) throw new TypeError('no duration');
+  return value;
 }
 
 function time(value: unknown): number {

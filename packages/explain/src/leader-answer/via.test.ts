@@ -68,6 +68,21 @@ describe('the leader says', () => {
     expect(urls).toEqual([`${url}/debug/explain?kind=va&key=csi-1`]);
   });
 
+  it('given a program that leads, then the document has its lease, its container and the tag of its image; its leader knows better', async () => {
+    const found = {
+      program: 'csi-attacher',
+      container: 'csi-attacher',
+      lease: `external-attacher-leader-${driver.replaceAll('.', '-')}`,
+      leading: true,
+    };
+    const outside = await explain(waitingAttachment(), ['va/csi-1']);
+    expect(outside.document.driver?.sidecars).toEqual([
+      { ...found, flavour: 'unknown', version: 'v1', pod: 'csi-attacher-0' },
+    ]);
+    const { document } = await explain(waitingAttachment(), ['va/csi-1', via], answering(anAnswer([aLoop])).ask);
+    expect(document.driver?.sidecars).toEqual([{ ...found, flavour: 'ours', version: 'v1.2.3', pod: 'pod-1' }]);
+  });
+
   it('given a call under way, then the decision comes from the leader, with its row and its method', async () => {
     const host = waitingAttachment();
     const run = {

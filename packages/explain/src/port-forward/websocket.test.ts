@@ -18,12 +18,24 @@ const port = Uint8Array.of(0x90, 0x1f);
 interface Script {
   /** What the pod does with the bytes of the request. */
   readonly pod?: (socket: WebSocket, request: string) => void;
+  /** What follows the upgrade at once. Default: the port, on both channels. */
+  readonly opened?: (socket: WebSocket) => void;
   /** In place of the upgrade. */
   readonly refuse?: (socket: Duplex) => void;
   readonly protocol?: string;
 }
 
-async function serving({ pod = () => undefined, refuse, protocol = 'v4.channel.k8s.io' }: Script) {
+const sayPort = (socket: WebSocket): void => {
+  socket.send(onChannel(0, port));
+  socket.send(onChannel(1, port));
+};
+
+async function serving({
+  pod = () => undefined,
+  opened: begin = sayPort,
+  refuse,
+  protocol = 'v4.channel.k8s.io',
+}: Script) {
   const server = createServer();
   const upgrades: IncomingMessage[] = [];
   const sockets = new Set<Duplex>();
@@ -35,8 +47,7 @@ async function serving({ pod = () => undefined, refuse, protocol = 'v4.channel.k
     if (refuse !== undefined) return refuse(socket);
     webSockets.handleUpgrade(request, socket, head, (opened) => {
       opened.on('error', () => undefined);
-      opened.send(onChannel(0, port));
-      opened.send(onChannel(1, port));
+      begin(opened);
       opened.on('message', (message) => pod(opened, `${message[0]} ${message.subarray(1).toString()}`));
     });
   });
@@ -113,7 +124,8 @@ describe('a pod that answers', () => {
 
 describe('whatever else happens', () => {
   const refusing = (status: string) => (socket: Duplex) => {
-    socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 4\r\n\r\nbody`);
+    // The server leaves it open.
+    socket.write(`HTTP/1.1 ${status}\r\ncontent-length: 4\r\n\r\nbody`);
   };
   it.each<readonly [title: string, script: Script, message: string]>([
     [
@@ -132,6 +144,17 @@ describe('whatever else happens', () => {
       { pod: (socket) => socket.send(onChannel(1, 'dial tcp 127.0.0.1:8080: connection refused\n')) },
       'the port-forward has failed: dial tcp 127.0.0.1:8080: connection refused',
     ],
+    [
+      'given a port at which nobody listens, which is reported before the request',
+      {
+        opened: (socket) => {
+          sayPort(socket);
+          socket.send(onChannel(1, 'dial tcp: connection refused'));
+        },
+      },
+      'the port-forward has failed: dial tcp: connection refused',
+    ],
+    ['given a connection that is closed at once', { opened: (socket) => socket.close() }, 'not open'],
     ['given a channel that does not exist', { pod: (socket) => socket.send(onChannel(7, 'x')) }, 'of no channel'],
     ['given an empty message', { pod: (socket) => socket.send(new Uint8Array()) }, 'of no channel'],
     [

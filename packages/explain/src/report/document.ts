@@ -116,32 +116,30 @@ function partOf(
   };
 }
 
+/** The program in charge: by its Lease and its pod, and by what its leader says of itself. */
 function sidecarsOf({ actor, thenActor, liveness }: Verdict, leader: Judged['leader']): readonly SidecarJson[] {
-  const program = [actor, thenActor].find((each) => each !== undefined && isProgram(each));
-  if (leader !== undefined)
-    return [
-      {
-        program: leader.program,
-        flavour: 'ours',
-        version: leader.version,
-        pod: leader.pod,
-        container: null,
-        lease: null,
-        leading: true,
-      },
-    ];
-  if (program === undefined || liveness === undefined) return [];
+  const named = [actor, thenActor].find((each) => each !== undefined && isProgram(each));
+  const program = leader?.program ?? named;
+  if (program === undefined || (leader === undefined && liveness === undefined)) return [];
+  // A leader may be that of another program than the actor.
+  const found = program === named ? liveness : undefined;
+  const { pod, lease, container, version } = found ?? {};
   return [
     {
       program,
-      flavour: 'unknown',
-      version: null,
-      pod: liveness.pod ?? null,
-      container: null,
-      lease: null,
-      leading: liveness.alive === 'yes',
+      flavour: leader === undefined ? 'unknown' : 'ours',
+      version: leader?.version ?? nullOr(version),
+      pod: leader?.pod ?? nullOr(pod),
+      container: nullOr(container),
+      lease: nullOr(lease),
+      leading: leader !== undefined || found?.alive === 'yes',
     },
   ];
+}
+
+/** Names of containers and tags are texts of the cluster. */
+function nullOr(text: string | undefined): string | null {
+  return text === undefined ? null : clean(text);
 }
 
 function subjectOf({ kind, apiVersion, namespace, name, object }: Facts['subject']): SubjectJson {

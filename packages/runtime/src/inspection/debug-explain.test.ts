@@ -8,8 +8,8 @@ import { FakeClock, recordingLogger } from '../../testing/index.ts';
 import { systemClock } from '../clock/system-clock.ts';
 import { startDiagnosticsServer } from '../diagnostics/diagnostics-server.ts';
 import type { HttpClient } from '../diagnostics/diagnostics-server.ts';
-import { debugExplainRoute, type DebugExplainOptions } from './debug-explain.ts';
-import { createInspection, type Inspection, type InspectionState } from './inspection.ts';
+import { debugExplainRoute, type DebugExplainOptions, type DebugExplanation } from './debug-explain.ts';
+import { type ControllerFacts, createInspection, type Inspection, type InspectionState } from './inspection.ts';
 import { isLoopbackAddress, isLoopbackHost } from '../api/connection/loopback.ts';
 
 interface Answer {
@@ -221,6 +221,34 @@ function counted(state: Partial<InspectionState> = {}) {
   };
   return { inspection, asked };
 }
+
+describe('facts of a controller', () => {
+  const factsOf = async (facts: Partial<ControllerFacts>) => {
+    const { inspection } = counted();
+    inspection.describe(() => ({ driver: null, settings: null, rights: null, ...facts }));
+    const { ask } = await serve({ inspections: [inspection] });
+    return (JSON.parse((await ask()).body) as DebugExplanation).controllers[0];
+  };
+
+  it('given a controller of which nothing is described, then driver, settings and rights are null', async () => {
+    const { ask } = await serve();
+    expect(JSON.parse((await ask()).body)).toMatchObject({
+      controllers: [{ driver: null, settings: null, rights: null }],
+    });
+  });
+
+  it('given a driver and missing rights, then they are answered as they are at that moment', async () => {
+    const driver = { name: 'a.example.com', connected: false, capabilities: ['CONTROLLER_SERVICE'] };
+    const rights = [{ verb: 'list', group: '', resource: 'nodes', namespace: null }];
+    expect(await factsOf({ driver, rights })).toMatchObject({ driver, rights, settings: null });
+  });
+
+  it('[explain#85] given a setting with a credential in it, or a long one, then neither is shown whole', async () => {
+    const settings = { url: 'https://admin:hunter2@host', long: 'x'.repeat(2_000) };
+    const shown = (await factsOf({ settings }))?.settings;
+    expect(shown).toEqual({ url: 'https://***stripped***@host', long: 'x'.repeat(256) });
+  });
+});
 
 describe('how often', () => {
   it('[explain#84] given 200 requests at once, then five are answered and the others get 429 without work; a second later five more', async () => {

@@ -10,7 +10,8 @@ import type { HttpClient, HttpRequest, HttpResponse, HttpRoute } from '../diagno
 import type { LoopAnswer, QueueSummary } from './answers.ts';
 import { isLoopbackAddress, isLoopbackHost } from '../api/connection/loopback.ts';
 import type { Subject } from './inspected-loop.ts';
-import type { Inspection } from './inspection.ts';
+import type { ControllerFacts, Inspection } from './inspection.ts';
+import { shownText } from './shown-text.ts';
 import { parseSubject } from './subject.ts';
 
 export interface DebugExplainOptions {
@@ -34,7 +35,7 @@ export interface DebugExplanation {
   readonly controllers: readonly ControllerAnswer[];
 }
 
-export interface ControllerAnswer {
+export interface ControllerAnswer extends ControllerFacts {
   readonly program: string;
   readonly leading: boolean;
   readonly leadingSince: string | null;
@@ -130,7 +131,17 @@ function controllerOf(inspection: Inspection, subject: Subject | undefined): Con
     leadingSince: leadingSinceMs === undefined ? null : new Date(leadingSinceMs).toISOString(),
     holder: holder || null,
     caches,
+    ...shownFacts(inspection.facts()),
     loops: subject === undefined ? [] : inspection.answers(subject),
     queues: subject === undefined ? inspection.summaries() : [],
   };
+}
+
+const mostCharacters = 256;
+
+/** A value of a flag is a text of whoever wrote the command line: it may be long, and hold a credential. */
+function shownFacts({ settings, ...facts }: ControllerFacts): ControllerFacts {
+  if (settings === null) return { ...facts, settings };
+  const shown = Object.entries(settings).map(([name, value]) => [name, shownText(value).slice(0, mostCharacters)]);
+  return { ...facts, settings: Object.fromEntries(shown) as Readonly<Record<string, string>> };
 }

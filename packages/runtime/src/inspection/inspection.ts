@@ -29,6 +29,27 @@ export interface OpenRecord extends CallParent {
   ended(end: { readonly conclusion: Conclusion } | { readonly error: unknown }): void;
 }
 
+/** What a process knows of a controller beside its loops. Null: it does not know, or does not apply. */
+export interface ControllerFacts {
+  readonly driver: {
+    readonly name: string;
+    readonly connected: boolean;
+    /** As the driver names them: `CREATE_DELETE_VOLUME`. */
+    readonly capabilities: readonly string[];
+  } | null;
+  /** Flags whose values are not the defaults, as texts. Without flags that lead to credentials: whoever asks is shown them. */
+  readonly settings: Readonly<Record<string, string>> | null;
+  /** Those that its account lacks. */
+  readonly rights:
+    | readonly {
+        readonly verb: string;
+        readonly group: string;
+        readonly resource: string;
+        readonly namespace: string | null;
+      }[]
+    | null;
+}
+
 export interface Inspection {
   /** The name of the program. */
   readonly program: string;
@@ -38,6 +59,9 @@ export interface Inspection {
   leads(): Disposable;
   /** Called when an election begins. */
   elects(elector: { readonly holder: string }): void;
+  /** The facts are asked for in each answer. Called for each run of the controller; before, nothing is known. */
+  describe(facts: () => ControllerFacts): void;
+  facts(): ControllerFacts;
   state(): InspectionState;
   /** Each loop that works on objects of this kind; empty while the process does not lead. */
   answers(subject: Subject): readonly LoopAnswer[];
@@ -54,6 +78,8 @@ export interface InspectionState {
   readonly isSynced: boolean;
 }
 
+const noFacts: ControllerFacts = { driver: null, settings: null, rights: null };
+
 /** Decisions of keys beyond these are forgotten, the oldest first. */
 const keptDecisions = 2_000;
 
@@ -64,6 +90,7 @@ export function createInspection(
   const last = new LastDecisions(keptDecisions);
   let loops: Inspected[] = [];
   let leadingSinceMs: number | undefined;
+  let facts = (): ControllerFacts => noFacts;
   let elector: { readonly holder: string } | undefined;
   const working = (): readonly Inspected[] => (leadingSinceMs === undefined ? [] : loops);
 
@@ -92,6 +119,10 @@ export function createInspection(
     elects: (made) => {
       elector = made;
     },
+    describe: (described) => {
+      facts = described;
+    },
+    facts: () => facts(),
     state: () => {
       const caches = working().flatMap(({ loop }) => loop.caches);
       const synced = new Map<string, boolean>();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `--debug-explain` of a whole sidecar, over a real driver socket and a real HTTP port. */
-import type { KubeObject, Lease } from '@csi-sidecars/runtime';
+import { type CheckedRule, type KubeObject, type Lease, systemClock } from '@csi-sidecars/runtime';
+import { type ControllerFacts, createInspection } from '@csi-sidecars/runtime/internal';
 import { freePort, until } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { runOverDriver } from '../../testing/index.ts';
 import { sampleProgram } from '../../testing/sample-program.ts';
-import { debugExplainRefused } from './debug-explain.ts';
+import { debugExplainRefused, type DescribedController, describeController } from './debug-explain.ts';
 import { runSidecarProgram } from './sidecar-program.ts';
 
 const handlers = {
@@ -14,7 +15,9 @@ const handlers = {
 };
 
 interface Answered {
-  readonly controllers: readonly { readonly holder: string | null }[];
+  readonly controllers: readonly (Pick<ControllerFacts, 'driver' | 'settings' | 'rights'> & {
+    readonly holder: string | null;
+  })[];
 }
 
 /** It is new to this replica, so it is valid for its whole duration. */
@@ -30,6 +33,13 @@ interface Working {
   isInspected: boolean | undefined;
 }
 
+const rule: CheckedRule = {
+  apiGroups: ['storage.k8s.io'],
+  resources: ['volumeattachments/status'],
+  verbs: ['patch'],
+  without: 'pods wait',
+};
+
 async function run(args: readonly string[], seed: readonly KubeObject[] = []) {
   const state: Working = { isWorking: false, isInspected: undefined };
   const program = await runOverDriver(
@@ -39,6 +49,12 @@ async function run(args: readonly string[], seed: readonly KubeObject[] = []) {
         driver: (values) => ({ probeTimeoutMs: values.timeout, nameTimeoutMs: 1_000 }),
         prepare: async ({ name }) => ({
           lockName: name,
+          driver: {
+            name,
+            pluginCapabilities: new Set(['CONTROLLER_SERVICE']),
+            controllerCapabilities: new Set(['CREATE_DELETE_VOLUME']),
+          },
+          rights: { cluster: [rule] },
           assemble: ({ inspection }) => ({
             run: (signal) =>
               new Promise((resolve) => {
@@ -89,6 +105,44 @@ describe('the endpoint', () => {
     expect(state.isWorking).toBe(false);
   });
 
+  it('given a leader, then it names its driver, its flags beside the defaults, and the rights that it has not found missing', async () => {
+    const port = await freePort();
+    const args = [
+      `--http-endpoint=127.0.0.1:${port}`,
+      '--debug-explain=loopback',
+      '--timeout=60s',
+      '--kube-api-qps=5',
+      '--enable-pprof',
+      '--feature-gates=ReleaseLeaderElectionOnExit=true',
+      '--kubeconfig=/secret/config',
+    ];
+    const { program, state } = await run(args);
+    await using _ = program;
+    await until(() => state.isWorking);
+    const ask = async () => (await (await fetch(`http://127.0.0.1:${port}/debug/explain`)).json()) as Answered;
+    await expect
+      .poll(async () => {
+        await program.host.clock.advance(1_000);
+        return (await ask()).controllers[0]?.rights;
+      })
+      .toEqual([]);
+    await program.host.clock.advance(1_000);
+    const [facts] = (await ask()).controllers;
+    expect(facts?.driver).toEqual({
+      name: 'a.example.com',
+      connected: true,
+      capabilities: ['CONTROLLER_SERVICE', 'CREATE_DELETE_VOLUME'],
+    });
+    expect(facts?.settings).toEqual({
+      'csi-address': expect.stringContaining('csi') as unknown,
+      'http-endpoint': `127.0.0.1:${port}`,
+      'debug-explain': 'loopback',
+      timeout: '1m0s',
+      'enable-pprof': 'true',
+      'feature-gates': 'ReleaseLeaderElectionOnExit=true',
+    });
+  });
+
   it('[explain#82] given off, which is the default, then there is no such page, and loops get nothing to report to', async () => {
     const port = await freePort();
     for (const args of [[], ['--debug-explain=off']]) {
@@ -118,5 +172,44 @@ describe('the command line', () => {
   it('given --metrics-address in the place of --http-endpoint, then it is not refused', () => {
     const values = { 'debug-explain': 'loopback', 'http-endpoint': '', 'metrics-address': ':1' };
     expect(debugExplainRefused(values)).toBe(undefined);
+  });
+});
+
+describe('what is described', () => {
+  const described = (settings: object, rights: DescribedController['rights']['missing'] = () => undefined) => {
+    const inspection = createInspection({ clock: systemClock() }, 'csi-sample');
+    describeController(inspection, {
+      flags: { ...sampleProgram.flags },
+      values: { ...defaults, ...settings },
+      driver: undefined,
+      isConnected: () => true,
+      rights: { missing: rights },
+    });
+    return inspection.facts();
+  };
+  const defaults = Object.fromEntries(
+    Object.entries(sampleProgram.flags).map(([name, { defaultValue }]) => [name, defaultValue]),
+  );
+
+  it('given defaults and no driver, then there are no settings; what is not known is null', () => {
+    expect(described({})).toEqual({ driver: null, settings: {}, rights: null });
+  });
+
+  it('[explain#85] given flags that lead to credentials, then they are not shown', () => {
+    const paths = { kubeconfig: '/secret', 'tracing-endpoint': 'http://x', 'tracing-headers-file': '/secret' };
+    expect(described(paths).settings).toEqual({});
+  });
+
+  it('given missing rights, then each is there with its namespace; null stands for all namespaces', () => {
+    const right = { verb: 'patch', group: 'storage.k8s.io', resource: 'volumeattachments/status', without: 'x' };
+    const missing = [
+      { ...right, namespace: undefined, name: undefined },
+      { ...right, namespace: 'csi', name: 'a' },
+    ];
+    const { without: _, ...shown } = right;
+    expect(described({}, () => missing).rights).toEqual([
+      { ...shown, namespace: null },
+      { ...shown, namespace: 'csi' },
+    ]);
   });
 });

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `--debug-explain`: which command lines are refused, and the recorders and the route of a process. */
+import type { DriverInfo } from '@csi-sidecars/csi';
 import type { HttpRoute } from '@csi-sidecars/runtime';
 import { createInspection, debugExplainRoute, type Inspection } from '@csi-sidecars/runtime/internal';
+import type { Flags } from '../flags/flag.ts';
 import type { DebugExplainValues } from '../programs/shared-flags.ts';
+import type { Rights } from '../rights/rights.ts';
 import type { ProcessHost } from './host.ts';
+import { changedSettings } from './settings.ts';
 
 interface Values extends DebugExplainValues {
   readonly 'http-endpoint': string;
@@ -40,4 +44,37 @@ export function openInspections(
   const { version, hostName } = host;
   const route = debugExplainRoute(host, { access, version, hostName, inspections: [...inspections.values()] });
   return { of: (program) => inspections.get(program), routes: [route] };
+}
+
+export interface DescribedController {
+  /** Of the controller. */
+  readonly flags: Flags;
+  readonly values: object;
+  /** Undefined: it works with none. */
+  readonly driver: DriverInfo | undefined;
+  readonly isConnected: () => boolean;
+  readonly rights: Pick<Rights, 'missing'>;
+}
+
+/** What the page says of a controller beside its loops. */
+export function describeController(
+  inspection: Inspection | undefined,
+  { flags, values, driver, isConnected, rights }: DescribedController,
+): void {
+  inspection?.describe(() => ({
+    driver:
+      driver === undefined
+        ? null
+        : {
+            name: driver.name,
+            connected: isConnected(),
+            capabilities: [...driver.pluginCapabilities, ...driver.controllerCapabilities],
+          },
+    settings: changedSettings(flags, values),
+    rights:
+      rights
+        .missing()
+        ?.map(({ verb, group, resource, namespace }) => ({ verb, group, resource, namespace: namespace ?? null })) ??
+      null,
+  }));
 }

@@ -4,6 +4,7 @@
  * runtime's `runAssembly`, in its order, made from flags and with upstream's exit codes. The program's own part is a `ControllerBody`.
  * Not here: the driver (sidecar-program.ts), signals, crashes and the exit itself (the runtime's `runProcess`).
  */
+import type { DriverInfo } from '@csi-sidecars/csi';
 import { type ApiClient, type Clock, type Logger, type Metrics, noMetrics, type Random } from '@csi-sidecars/runtime';
 import {
   type Assembly,
@@ -26,7 +27,7 @@ import { openRights, type Rights } from '../rights/rights.ts';
 import type { NeededRights } from '../rights/wanted.ts';
 import { openTracing } from '../tracing/open.ts';
 import type { Tracing } from '../tracing/tracing.ts';
-import { debugExplainRefused, openInspections } from './debug-explain.ts';
+import { debugExplainRefused, describeController, openInspections } from './debug-explain.ts';
 import { type ElectionValues, leaseOf, orRefusedElection } from './election.ts';
 import { ExitError, exitCodes, orExit } from './exit.ts';
 import { runProgram } from './run-program.ts';
@@ -95,6 +96,10 @@ export interface PreparedController extends Pick<PreparedAssembly, 'assemble'> {
   readonly lockName: string;
   /** What its account has to be permitted, beside the rights of the election. Default: nothing. */
   readonly rights?: NeededRights;
+  /** The driver that it works with. Default: none. */
+  readonly driver?: DriverInfo;
+  /** Aborts when the connection to the driver is lost. */
+  readonly driverLost?: AbortSignal;
 }
 
 /** Resolves with the exit code. Errors are logged. */
@@ -154,7 +159,10 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
     },
     prepare: async ([context, opened], diagnostics) => {
       const prepared = await body.prepare({ ...context, diagnostics }, opened);
-      const { lockName, assemble } = prepared;
+      const { lockName, assemble, driver, driverLost } = prepared;
+      const isConnected = (): boolean => driverLost?.aborted !== true;
+      const { flags } = program;
+      describeController(inspections.of(program.name), { flags, values, driver, isConnected, rights });
       rights.begin(context.withLimit, { values, lockName, rights: prepared.rights ?? { cluster: [] } });
       if (releases) lifecycle.configure({ onSignal: 'drain' });
       return { lease: leaseOf(host, { values, lockName, release: releases ? 'onExit' : 'never' }), assemble };

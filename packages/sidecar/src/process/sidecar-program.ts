@@ -59,7 +59,7 @@ export function runSidecarProgram<V extends SidecarValues, G extends string>(
     },
     prepare: async (context, driver) => {
       await driver.whenReady();
-      return prepare({ ...context, ...driver });
+      return { ...(await prepare({ ...context, ...driver })), driverLost: driver.channel.lost };
     },
   });
 }

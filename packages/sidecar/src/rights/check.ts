@@ -34,6 +34,8 @@ export interface RightsCheck extends Disposable {
   readonly begin: (client: Pick<ApiClient, 'create'>, wantedOf: () => Promise<readonly WantedRight[]>) => void;
   /** A request of the controller was refused. */
   readonly refused: () => void;
+  /** Those that the last look found. Undefined: none has succeeded yet. */
+  readonly missing: () => readonly WantedRight[] | undefined;
   /** The resource that the error is about, if the last look found that a right for it is missing. */
   readonly missingFor: (error: unknown) => string | undefined;
 }
@@ -53,6 +55,7 @@ export function createRightsCheck({ clock, log, metrics, signal }: RightsPorts, 
   const life = linkSignals([signal]);
   let asked: Asked | undefined;
   let missing: readonly WantedRight[] = [];
+  let hasLooked = false;
   let isLooking = false;
   let isFailureLogged = false;
   let nextMs = -Infinity;
@@ -78,6 +81,7 @@ export function createRightsCheck({ clock, log, metrics, signal }: RightsPorts, 
     // What is not needed any more has not been granted.
     const granted = missing.filter((right) => needed.has(keyOf(right)) && !lacked.has(keyOf(right)));
     missing = now;
+    hasLooked = true;
     for (const { rights, text, consequence } of byResource(now))
       if (rights.some((right) => !before.has(keyOf(right)))) log.warn(`Missing right: ${text}: ${consequence}`);
     for (const { text } of byResource(granted)) log.info(0, `Right granted: ${text}`);
@@ -119,6 +123,7 @@ export function createRightsCheck({ clock, log, metrics, signal }: RightsPorts, 
         void look();
       });
     },
+    missing: () => (hasLooked ? missing : undefined),
     missingFor: (error) => {
       const refusal = refusalIn(error);
       if (refusal === undefined) return undefined;

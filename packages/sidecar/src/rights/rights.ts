@@ -6,7 +6,7 @@ import type { ProgramHost } from '../process/host.ts';
 import { reviewLimit } from './ask.ts';
 import { createRightsCheck, type RightsPorts } from './check.ts';
 import { markingMissing, noticingRefusals } from './noticing.ts';
-import { type ProgramRights, rightsOfProgram } from './wanted.ts';
+import { type ProgramRights, rightsOfProgram, type WantedRight } from './wanted.ts';
 
 export interface Rights extends Disposable {
   /** For the clients of the controller: a refusal causes another look. */
@@ -17,6 +17,8 @@ export interface Rights extends Disposable {
   readonly begin: (withLimit: (limit: RateLimit) => ApiClient, program: ProgramRights) => void;
   /** A request was refused that went through none of its clients. */
   readonly refused: () => void;
+  /** Those that its account lacks. Undefined: not known. */
+  readonly missing: () => readonly WantedRight[] | undefined;
 }
 
 export interface RightsOptions {
@@ -37,6 +39,7 @@ export function openRights(
     marked: (log) => markingMissing(log, found, ports.clock),
     begin: (withLimit, program) => found.begin(withLimit(reviewLimit), () => rightsOfProgram(ports.host, program)),
     refused: found.refused,
+    missing: found.missing,
     [Symbol.dispose]: () => found[Symbol.dispose](),
   };
 }
@@ -46,5 +49,6 @@ const unchecked: Rights = {
   marked: (log) => log,
   begin: () => undefined,
   refused: () => undefined,
+  missing: () => undefined,
   [Symbol.dispose]: () => undefined,
 };
