@@ -3,7 +3,7 @@
  * csi-provisioner as a list of loops over shared caches. It does not depend on a process, flags or a socket. A claim whose CreateVolume is cut off by
  * the end of the process is protected before its reconcile ends.
  */
-import { countCalls, createAuditMetrics, type CsiChannel, type DriverInfo } from '@csi-sidecars/csi';
+import { type AuditBoard, countCalls, createAuditMetrics, type CsiChannel, type DriverInfo } from '@csi-sidecars/csi';
 import {
   type Controller,
   type ControllerPorts,
@@ -40,6 +40,8 @@ export interface ProvisionerDeps extends ControllerPorts {
   readonly events: EventRecorder;
   /** Source component `external-provisioner`. */
   readonly driverEvents: EventRecorder;
+  /** Where a person may ask for the audit. Default: nowhere. */
+  readonly auditBoard?: AuditBoard | undefined;
   /** Default: capacity is not published. */
   readonly capacity?: CapacityPorts | undefined;
 }
@@ -78,7 +80,7 @@ export interface ProvisionerLoops {
 }
 
 export function provisionerLoops(
-  { channel: given, events, driverEvents, capacity: capacityPorts, ...ports }: ProvisionerDeps,
+  { channel: given, events, driverEvents, auditBoard: board, capacity: capacityPorts, ...ports }: ProvisionerDeps,
   { driver, settings }: ProvisionerOptions,
 ): ProvisionerLoops {
   const { node } = settings;
@@ -134,6 +136,7 @@ export function provisionerLoops(
             {
               ...deps,
               channel: given,
+              board,
               underWay: counted.underWay,
               metrics: createAuditMetrics(ports.metrics, 'volumes'),
             },

@@ -3,7 +3,9 @@
  * The whole provisioner, its real loops, caches and client, between a fake API server and the driver's model, in virtual
  * time. There is no PV controller: a test binds and releases claims itself if it needs that.
  */
+import type { AuditBoard } from '@csi-sidecars/csi';
 import {
+  type Clock,
   createEventRecorder,
   type EventRecorder,
   type KubeObject,
@@ -50,6 +52,8 @@ export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt'
   readonly randomSeed?: number;
   /** The environment of an earlier process. */
   readonly cluster?: TestCluster;
+  /** Where a test asks for an audit. Default: nowhere. */
+  readonly auditBoardOf?: (clock: Clock) => AuditBoard;
   /** Capacity is published, with these settings. Default: it is not. */
   readonly capacity?: CapacitySettings;
 }
@@ -87,6 +91,7 @@ export async function aProvisioner(options: FixtureOptions = {}): Promise<Fixtur
     {
       ...ports,
       capacity,
+      auditBoard: options.auditBoardOf?.(ports.clock),
       events: options.events === 'written' ? recorderOf('provisioner') : events.recorder,
       driverEvents: options.events === 'written' ? recorderOf('external-provisioner') : driverEvents.recorder,
     },

@@ -23,6 +23,8 @@ export { runProcess } from './process/run-process.ts';
 export type { Lifecycle } from './process/run-process.ts';
 // What a process knows of a key.
 export { debugExplainRoute } from './inspection/debug-explain.ts';
+export { debugRoute } from './inspection/debug-route.ts';
+export { shownText } from './inspection/shown-text.ts';
 export type { ControllerAnswer, DebugExplanation } from './inspection/debug-explain.ts';
 export type { LoopAnswer } from './inspection/answers.ts';
 export { createInspection } from './inspection/inspection.ts';

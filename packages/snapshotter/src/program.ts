@@ -32,7 +32,7 @@ export const snapshotterSidecar: SidecarProgram<SnapshotterValues, SnapshotterGa
     return { probeTimeoutMs: values.timeout, nameTimeoutMs: values.timeout, order: 'nameFirst' };
   },
   prepare: async (context) => {
-    const { name, channel, started, host } = context;
+    const { name, channel, started, host, auditBoard } = context;
     const driver = await askDriver(context);
     const groups = started.gates.CSIVolumeGroupSnapshot ? await lookForGroups(context) : 'absent';
     const groupSnapshots = groups === 'usable';
@@ -45,7 +45,7 @@ export const snapshotterSidecar: SidecarProgram<SnapshotterValues, SnapshotterGa
       rights: { cluster: neededRules(clusterRules, { groups: groups !== 'absent' }) },
       assemble: ({ recorderOf, ...ports }) => {
         const events = recorderOf({ component: `csi-snapshotter ${name}` });
-        return createSnapshotter({ ...ports, channel, events }, { driver, settings });
+        return createSnapshotter({ ...ports, channel, events, auditBoard }, { driver, settings });
       },
     };
   },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-snapshotter as a list of loops over shared caches. Knows no process, no flags, no socket. */
-import { countCalls, createAuditMetrics, type CsiChannel, type DriverInfo } from '@csi-sidecars/csi';
+import { type AuditBoard, countCalls, createAuditMetrics, type CsiChannel, type DriverInfo } from '@csi-sidecars/csi';
 import {
   type Controller,
   type ControllerPorts,
@@ -20,6 +20,8 @@ export interface SnapshotterDeps extends ControllerPorts {
   readonly channel: CsiChannel;
   /** Source component `csi-snapshotter <driver>`. */
   readonly events: EventRecorder;
+  /** Where a person may ask for the audit. Default: nowhere. */
+  readonly auditBoard?: AuditBoard | undefined;
 }
 
 export interface SnapshotterOptions {
@@ -40,7 +42,12 @@ export function createSnapshotter(deps: SnapshotterDeps, options: SnapshotterOpt
 }
 
 export function snapshotterLoops(
-  { channel: given, events, metrics }: Pick<SnapshotterDeps, 'channel' | 'events' | 'metrics'>,
+  {
+    channel: given,
+    events,
+    metrics,
+    auditBoard,
+  }: Pick<SnapshotterDeps, 'channel' | 'events' | 'metrics' | 'auditBoard'>,
   { driver, settings }: SnapshotterOptions,
 ): readonly Loop[] {
   const isAudited = settings.auditIntervalMs > 0 && driver.controllerCapabilities.has('LIST_SNAPSHOTS');
@@ -55,7 +62,7 @@ export function snapshotterLoops(
     const { contents } = watchesOf(snapshotKind, watched);
     const groups = settings.groupSnapshots ? watchesOf(groupSnapshotKind, watched).contents : undefined;
     const auditMetrics = createAuditMetrics(metrics, 'snapshots');
-    const audit = { ...context, channel: given, underWay: counted.underWay, metrics: auditMetrics };
+    const audit = { ...context, channel: given, board: auditBoard, underWay: counted.underWay, metrics: auditMetrics };
     loops.push(auditLoop(audit, { contents, groups }));
   }
   return loops;

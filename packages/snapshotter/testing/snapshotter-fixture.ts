@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The whole csi-snapshotter over an API server that checks permissions, and the driver's model, in virtual time. */
+import type { AuditBoard } from '@csi-sidecars/csi';
+import type { Clock } from '@csi-sidecars/runtime';
 import { allCapabilities, driverInfoOf, type Settings } from '@csi-sidecars/test-driver';
 import {
   createTestCluster,
@@ -30,6 +32,8 @@ export interface FixtureOptions extends StartOptions {
   /** Controller capabilities beside those of volumes and CREATE_DELETE_SNAPSHOT. Default: LIST_SNAPSHOTS. */
   readonly controller?: readonly (typeof allCapabilities.controller)[number][];
   readonly model?: Partial<Settings>;
+  /** Where a test asks for an audit. Default: nowhere. */
+  readonly auditBoardOf?: (clock: Clock) => AuditBoard;
 }
 
 export interface Fixture extends StartedController {
@@ -50,7 +54,10 @@ export async function aSnapshotter(options: FixtureOptions = {}): Promise<Fixtur
     seed: [aContent(), aClass(), aGroupClass()],
     newCluster: () => clusterOf(options),
     create: (ports, { driver }) =>
-      createSnapshotter(ports, { driver: driverInfoOf(driver.settings), settings: someSettings(options.settings) }),
+      createSnapshotter(
+        { ...ports, auditBoard: options.auditBoardOf?.(ports.clock) },
+        { driver: driverInfoOf(driver.settings), settings: someSettings(options.settings) },
+      ),
   });
   return toFixture(started);
 }

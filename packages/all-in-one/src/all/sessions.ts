@@ -173,6 +173,7 @@ function partsOf(
       states,
       rights,
       inspection: inspections.of(programNameOf(name)),
+      auditBoard: inspections.auditOf(programNameOf(name)),
       tracing,
       history: { hasLed: false },
     },

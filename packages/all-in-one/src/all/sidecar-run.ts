@@ -6,6 +6,7 @@
  *
  * It settles when nothing of the controller runs any more.
  */
+import type { AuditBoard } from '@csi-sidecars/csi';
 import { type ApiClient, type LeadingWork, type Logger, type Metrics, OrderlyStop } from '@csi-sidecars/runtime';
 import {
   type InformerHub,
@@ -52,6 +53,8 @@ export interface SidecarParts {
   readonly rights: Rights;
   /** Undefined: what it decides is not recorded. */
   readonly inspection: Inspection | undefined;
+  /** Undefined: nobody can ask for an audit. */
+  readonly auditBoard: AuditBoard | undefined;
   readonly tracing: Tracing | undefined;
   /** Set by the first run that led: a record of this process may then be another one's. */
   readonly history: { hasLed: boolean };
@@ -128,6 +131,7 @@ async function work(
     signal,
     name: session.name,
     channel,
+    auditBoard: parts.auditBoard,
   });
   const { lockName, assemble, driver } = prepared;
   const { flags } = programs[name];

@@ -2,12 +2,21 @@
 import { FakeClock, recordingLogger, recordingMetrics, seededRandom } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
 import { CsiError } from '../csi-error.ts';
+import { type AuditDesk, createAuditBoard } from './audit-board.ts';
 import { createAuditMetrics } from './audit-metrics.ts';
 import { auditPass } from './audit-pass.ts';
 import type { ListFacts } from './list-into.ts';
 import type { ListedPage } from './list-pages.ts';
 
-const finding = { row: 'O10', class: 'missing', level: 'difference', handle: 'h', sentence: 'it is gone' };
+const finding = {
+  row: 'O10',
+  class: 'missing',
+  level: 'difference',
+  confirmed: true,
+  handle: 'h',
+  sinceMs: 0,
+  sentence: 'it is gone',
+};
 const results = ['ok', 'incomplete', 'failed'];
 
 interface Listed extends ListFacts {
@@ -15,8 +24,13 @@ interface Listed extends ListFacts {
 }
 
 /** A pass over these pages; `compare` may end the leadership. */
-async function passed(pages: readonly (ListedPage | CsiError)[], compare: (stop: AbortController) => void = () => {}) {
+async function passed(
+  pages: readonly (ListedPage | CsiError)[],
+  compare: (stop: AbortController) => void = () => {},
+  desk?: AuditDesk,
+) {
   const clock = new FakeClock();
+  const began: number[] = [];
   const logger = recordingLogger();
   const metrics = recordingMetrics();
   const stop = new AbortController();
@@ -28,12 +42,14 @@ async function passed(pages: readonly (ListedPage | CsiError)[], compare: (stop:
     {
       underWay: () => 0,
       metrics: createAuditMetrics(metrics, 'volumes'),
+      desk,
       settings: { auditIntervalMs: 60_000, timeoutMs: 1_000, workerThreads: 10 },
     },
     {
       listed: 'volumes',
       page: async () => {
         at += 1;
+        began.push(clock.monotonicMs());
         const page = pages[at]!;
         if (page instanceof CsiError) throw page;
         return page;
@@ -60,6 +76,7 @@ async function passed(pages: readonly (ListedPage | CsiError)[], compare: (stop:
   return {
     outcome: await outcome,
     lists,
+    waitedMs: began[0],
     logged: logger.lines,
     counted: results.filter((result) => metrics.value('csi_sidecars_audit_passes_total', { kind: 'volumes', result })),
     found: metrics.value('csi_sidecars_audit_findings', { kind: 'volumes', class: 'missing' }),
@@ -93,4 +110,41 @@ it('given a leadership that ends after the last page, then the pass is not count
     stop.abort(lost),
   );
   expect([outcome, counted, found, logged]).toEqual([lost, [], undefined, []]);
+});
+
+const onePage = [{ entries: ['a'], next_token: '' }];
+
+function aDesk() {
+  const board = createAuditBoard({ clock: new FakeClock() });
+  return { board, desk: board.open('volumes') };
+}
+
+it('given somebody who has asked for the pass, then it begins at once; otherwise instances do not list together', async () => {
+  const asked = aDesk();
+  asked.board.ask();
+  expect((await passed(onePage, undefined, asked.desk)).waitedMs).toBe(0);
+  expect((await passed(onePage, undefined, aDesk().desk)).waitedMs).toBeGreaterThan(0);
+});
+
+it('given a whole pass, an incomplete one and one that fails, then each is remembered with its result and its reason', async () => {
+  const broken = new CsiError({ code: 'Internal', method: 'ListVolumes', detail: 'broken' });
+  const lastOf = async (pages: Parameters<typeof passed>[0]) => {
+    const { board, desk } = aDesk();
+    await passed(pages, undefined, desk);
+    return board.state();
+  };
+  expect(await lastOf(onePage)).toMatchObject({
+    isRunning: false,
+    last: { result: 'ok', reason: undefined, entries: 1, findings: [finding] },
+  });
+  expect(await lastOf([{ entries: ['a'], next_token: '1' }, broken])).toMatchObject({
+    last: { result: 'incomplete', reason: `page 2 failed: ${broken.message}` },
+  });
+  expect(await lastOf([broken])).toMatchObject({ last: { result: 'failed', reason: broken.message, findings: [] } });
+});
+
+it('[explain#122] given a leadership that ends in a pass, then the pass is not remembered', async () => {
+  const { board, desk } = aDesk();
+  await passed(onePage, (stop) => stop.abort(new Error('lost')), desk);
+  expect(board.state()?.last).toBe(undefined);
 });

@@ -5,6 +5,7 @@
  */
 import type { Clock, Logger, Random } from '@csi-sidecars/runtime';
 import type { CsiCallOptions } from '../channel/channel.ts';
+import type { AuditDesk, AuditedPass } from './audit-board.ts';
 import type { AuditMetrics } from './audit-metrics.ts';
 import { whenQuiet } from './count-calls.ts';
 import { type ListCollector, listInto } from './list-into.ts';
@@ -15,6 +16,8 @@ export interface AuditDeps {
   /** Calls of the other loops that are under way. */
   readonly underWay: () => number;
   readonly metrics: AuditMetrics;
+  /** Where the pass reports. Default: nowhere, and nobody can ask for one. */
+  readonly desk?: AuditDesk | undefined;
   readonly settings: {
     readonly auditIntervalMs: number;
     /** Of one page. */
@@ -35,8 +38,11 @@ export interface PassFinding {
   readonly row: string;
   readonly class: string;
   readonly level: string;
+  readonly confirmed: boolean;
   readonly handle: string;
-  readonly object?: { readonly name: string } | undefined;
+  readonly object?: { readonly kind: string; readonly name: string } | undefined;
+  readonly claim?: { readonly namespace: string; readonly name: string } | undefined;
+  readonly sinceMs: number;
   readonly sentence: string;
 }
 
@@ -77,12 +83,17 @@ export async function auditPass<
   C extends PassComparison,
 >(
   { clock, random, logger, signal }: PassPorts,
-  { underWay, metrics, settings }: AuditDeps,
+  { underWay, metrics, settings, desk }: AuditDeps,
   { listed, page, collector, compare, ...texts }: AuditSpec<P, L, C>,
 ): Promise<{ readonly compared: C; readonly isWhole: boolean }> {
   const { auditIntervalMs, timeoutMs, workerThreads } = settings;
-  await clock.sleep(random.next() * spread * auditIntervalMs, signal);
+  // Somebody who has asked waits for it.
+  if (desk?.began() !== true) await clock.sleep(random.next() * spread * auditIntervalMs, signal);
   const startedMs = clock.monotonicMs();
+  const ended = (pass: Pick<AuditedPass, 'result' | 'reason' | 'entries' | 'findings'>): void => {
+    const endedMs = clock.nowMs();
+    desk?.ended({ startedMs: endedMs - (clock.monotonicMs() - startedMs), endedMs, ...pass });
+  };
   const quiet = whenQuiet(clock, { underWay, workers: workerThreads });
   const request = async (token: string): Promise<P> => {
     await quiet(signal);
@@ -96,7 +107,9 @@ export async function auditPass<
     const durationMs = clock.monotonicMs() - startedMs;
     const reason =
       incomplete ?? (compared.isSuspicious ? `the driver seems to list a part of its ${listed}` : undefined);
-    metrics.ended(reason === undefined ? 'ok' : 'incomplete');
+    const result = reason === undefined ? 'ok' : 'incomplete';
+    metrics.ended(result);
+    ended({ result, reason, entries: list.entries.size, findings: compared.findings });
     if (reason !== undefined) {
       logger.warn(auditMessages.incomplete, { reason });
       return { compared, isWhole: false };
@@ -107,7 +120,11 @@ export async function auditPass<
     logFindings(logger, compared.findings, { ...texts, entries, durationMs });
     return { compared, isWhole: true };
   } catch (error) {
-    if (!signal.aborted) metrics.ended('failed');
+    if (!signal.aborted) {
+      metrics.ended('failed');
+      const reason = error instanceof Error ? error.message : String(error);
+      ended({ result: 'failed', reason, entries: 0, findings: [] });
+    }
     throw error;
   }
 }

@@ -2,6 +2,7 @@
 /** The command line of `csi-sidecars audit`. */
 import { boolFlag, durationFlag, inGroup, type ProgramFlags, rare, stringFlag, uintFlag } from '@csi-sidecars/sidecar';
 import { clusterFlags, type ClusterValues } from '../command/cluster-flags.ts';
+import { parseEndpoints } from '../leader-answer/endpoints.ts';
 
 export const auditKinds = ['volumes', 'snapshots', 'attachments'] as const;
 export type AuditKind = (typeof auditKinds)[number];
@@ -20,6 +21,9 @@ export interface AuditValues extends ClusterValues {
   readonly 'page-size': number;
   readonly calls: number;
   readonly node: string;
+  readonly via: string;
+  readonly 'via-pod': boolean;
+  readonly 'driver-namespace': string;
 }
 
 export const auditProgram: ProgramFlags<AuditValues> = {
@@ -47,6 +51,17 @@ export const auditProgram: ProgramFlags<AuditValues> = {
     calls: rare(
       uintFlag(100, 'Volumes and snapshots that the driver is asked for one by one, because it does not list them.'),
     ),
+    'via-pod': boolFlag(
+      false,
+      'Print the last audit of the leaders of csi-provisioner and csi-snapshotter, through port-forwards to their pods.',
+    ),
+    via: rare(
+      stringFlag(
+        '',
+        'The same through port-forwards that are open, as in http://127.0.0.1:8080,http://127.0.0.1:8081.',
+      ),
+    ),
+    'driver-namespace': rare(stringFlag('', 'With --via-pod: the namespace of the driver, if it is not found.')),
     node: stringFlag('', 'The node of the driver, if it lists the volumes of its own node only.'),
   },
 };
@@ -57,9 +72,13 @@ export function refusedOf(values: AuditValues, positionals: readonly string[]): 
   if (!['text', 'json', 'yaml'].includes(values.output)) return '--output must be text, json or yaml';
   if (values.dump) return values['driver-address'] === '' ? '--dump needs --driver-address' : undefined;
   if (values.driver === '') return '--driver is missing';
-  if ((values['driver-address'] === '') === (values['driver-list'] === '')) {
-    return 'one of --driver-address and --driver-list is needed';
+  const sources = [values['driver-address'] !== '', values['driver-list'] !== '', values['via-pod'], values.via !== ''];
+  if (sources.filter(Boolean).length !== 1) {
+    return 'one of --driver-address, --driver-list, --via-pod and --via is needed';
   }
+  if (isAsked(values) && values.confirm > 0) return '--confirm needs --driver-address; a leader confirms by itself';
+  const endpoints = parseEndpoints(values.via);
+  if (endpoints.kind === 'mistake') return endpoints.message;
   if (values['driver-list'] !== '' && values.confirm > 0) {
     return '--confirm needs --driver-address; --driver-list takes an earlier and a later file';
   }
@@ -67,6 +86,11 @@ export function refusedOf(values: AuditValues, positionals: readonly string[]): 
   if (kindsOf(values) === undefined) return `--kinds must be some of ${auditKinds.join(', ')}`;
   if (values.grace < 0) return '--grace must not be negative';
   return undefined;
+}
+
+/** A leader is asked, and not the driver. */
+export function isAsked(values: Pick<AuditValues, 'via' | 'via-pod'>): boolean {
+  return values['via-pod'] || values.via !== '';
 }
 
 /** Undefined: one of them is no kind. */

@@ -6,15 +6,26 @@ import type { ProgramDeps, Started } from '@csi-sidecars/sidecar';
 import { CommandError, exitCodeOf, exits } from '../command/exit-codes.ts';
 import { type Cluster, openCluster } from '../command/open-cluster.ts';
 import { formatted, runCommand } from '../command/run-command.ts';
-import { auditProgram, type AuditValues, kindsOf, refusedOf } from './audit-flags.ts';
+import type { AskHttp } from '../leader-answer/http.ts';
+import { once, viaOf } from '../leader-answer/via.ts';
+import type { AskPod } from '../port-forward/pod-port.ts';
+import { askedReport } from './ask-leaders.ts';
+import { auditProgram, type AuditValues, isAsked, kindsOf, refusedOf } from './audit-flags.ts';
 import { csiDriverNotKnown, readCluster } from './cluster-list.ts';
 import { compare, type Compared, nothingSeen, type Seen } from './compare.ts';
 import { type DriverLists, type DriverSource, driverSource } from './driver-list.ts';
 import { documentOf, parseDocument } from './list-document.ts';
 import { auditDocument, auditText, exitOf, failedAudit, type Report } from './report.ts';
 
+export interface AuditProgramDeps extends ProgramDeps {
+  /** Asks an endpoint on this machine. Default: by HTTP. */
+  readonly ask?: AskHttp;
+  /** Asks a port of a pod. Default: by a port-forward through the API server. */
+  readonly askPod?: AskPod;
+}
+
 /** Resolves with the exit code. */
-export function runAudit(deps: ProgramDeps): Promise<number> {
+export function runAudit(deps: AuditProgramDeps): Promise<number> {
   return runCommand(deps, {
     program: auditProgram,
     failure: failedAudit,
@@ -23,7 +34,7 @@ export function runAudit(deps: ProgramDeps): Promise<number> {
 }
 
 async function run(
-  deps: ProgramDeps,
+  deps: AuditProgramDeps,
   { values, positionals, log, stderr }: Started<AuditValues, never>,
 ): Promise<number> {
   const { host, lifecycle } = deps;
@@ -31,6 +42,19 @@ async function run(
   if (refused !== undefined) throw new CommandError(exits.usage, refused);
   const open = (): Promise<Cluster> =>
     openCluster({ host, signal: lifecycle.signal, log }, values, 'csi-sidecars-audit');
+  const print = async (report: Report): Promise<number> => {
+    const code = exitCodeOf(exitOf(report), values['exit-zero']);
+    host.stdout(
+      values.output === 'text'
+        ? auditText(report)
+        : await formatted(auditDocument(report, code), values.output === 'yaml' ? 'yaml' : 'json'),
+    );
+    return code;
+  };
+  if (isAsked(values)) {
+    await using cluster = await open();
+    return await print(await askLeaders(deps, { values, cluster }, (line) => stderr.write(`${line}\n`)));
+  }
   // An unusable kubeconfig is reported before the driver is waited for.
   if (!values.dump) await (await open())[Symbol.asyncDispose]();
   await using source = await openSource(deps, values, log);
@@ -55,13 +79,22 @@ async function run(
     report = { ...done.report, lists: pass };
   }
   if (report === undefined) throw new Error('nothing was compared');
-  const code = exitCodeOf(exitOf(report), values['exit-zero']);
-  host.stdout(
-    values.output === 'text'
-      ? auditText(report)
-      : await formatted(auditDocument(report, code), values.output === 'yaml' ? 'yaml' : 'json'),
-  );
-  return code;
+  return await print(report);
+}
+
+function askLeaders(
+  { host, lifecycle, ask, askPod }: AuditProgramDeps,
+  { values, cluster }: { readonly values: AuditValues; readonly cluster: Cluster },
+  write: (line: string) => void,
+): Promise<Report> {
+  const { clock } = host;
+  const note = once(write);
+  const ports = { clock, signal: lifecycle.signal, note };
+  const via = viaOf(ports, values, { ask, askPod: askPod ?? cluster.askPod });
+  if (via === undefined) throw new Error('no leader is named');
+  const kinds = kindsOf(values) ?? new Set();
+  const asked = { driver: values.driver, driverNamespace: values['driver-namespace'], kinds };
+  return askedReport({ via, clock, cluster, note }, asked);
 }
 
 type List = (cluster: Cluster) => Promise<DriverLists>;

@@ -20,8 +20,21 @@ export interface Report extends Omit<Compared, 'seen'> {
   readonly isKnown: boolean;
   /** Lists that were compared one after another. */
   readonly lists: number;
+  /** Of all findings, if not all of them are there. */
+  readonly counts?: ReadonlyMap<string, number>;
+  /** Who has compared. Default: the command itself. */
+  readonly leaders?: readonly ToldBy[];
   readonly missing: readonly Missing[];
   readonly cost: Explanation['cost'];
+}
+
+export interface ToldBy {
+  readonly listed: 'volumes' | 'snapshots';
+  readonly program: string;
+  readonly pod: string;
+  readonly endedMs: number;
+  /** There are more findings than the leader answers. */
+  readonly isTruncated: boolean;
 }
 
 /** Which exit code the findings mean: a difference is worse than a list that is not whole, and that is worse than what may be work under way. */
@@ -51,7 +64,15 @@ export function auditDocument(report: Report, exitCode: number): object {
     complete: incomplete.length === 0,
     lists,
     entries,
-    counts: countsOf(findings),
+    counts: report.counts === undefined ? countsOf(findings) : Object.fromEntries(report.counts),
+    leaders:
+      report.leaders?.map(({ listed, program, pod, endedMs, isTruncated }) => ({
+        listed,
+        program,
+        pod: clean(pod),
+        at: timeText(endedMs),
+        truncated: isTruncated,
+      })) ?? null,
     foreign,
     findings: findings.slice(0, mostFindings).map(findingJson),
     notRun: notRun.map(({ kind, because }) => ({ kind, because: clean(because) })),
@@ -123,6 +144,10 @@ export function auditText(report: Report): string {
   const lines: string[] = [
     `driver ${driver}: ${entries.volumes} volumes and ${entries.snapshots} snapshots in ${lists === 1 ? 'one list' : `each of ${lists} lists`}`,
   ];
+  for (const { listed, program, pod, endedMs, isTruncated } of report.leaders ?? []) {
+    lines.push(`${program} of pod ${pod} has compared the ${listed} ${ageText(atMs - endedMs)} ago.`);
+    if (isTruncated) lines.push('There are more differences than it answers: its log has all of them at level 4.');
+  }
   if (!isKnown) lines.push('No object of this cluster names the driver: is it the right cluster?');
   for (const { kind, because } of incomplete) lines.push(`The list of ${kind} is incomplete: ${because}.`);
   for (const { kind, because } of notRun) lines.push(`Not compared: ${kind}, because ${because}.`);
@@ -137,11 +162,15 @@ export function auditText(report: Report): string {
   for (const group of order) {
     const those = findings.filter((finding) => finding.class === group);
     if (those.length === 0) continue;
-    lines.push('', `${group}: ${those.length}`);
+    lines.push('', `${group}: ${report.counts?.get(group) ?? those.length}`);
     for (const finding of those.slice(0, mostPerClass)) lines.push(lineOf(finding, atMs));
     if (those.length > mostPerClass) lines.push(`  and ${those.length - mostPerClass} more: -o json`);
   }
-  if (report.findings.some(({ class: group }) => group === 'unconfirmed') && lists === 1) {
+  if (
+    report.findings.some(({ class: group }) => group === 'unconfirmed') &&
+    lists === 1 &&
+    report.leaders === undefined
+  ) {
     lines.push('', 'What is unconfirmed may be work under way: --confirm 1 waits for --grace and lists again.');
   }
   return `${lines.map((line) => forScreen(line)).join('\n')}\n`;

@@ -4,9 +4,8 @@ import type { ProgramDeps, Started } from '@csi-sidecars/sidecar';
 import { failureDocument } from '../report/document.ts';
 import type { Explanation } from '../report/explanation.ts';
 import { ageText, rowOf, screenOf } from '../report/screen.ts';
-import type { AskPorts } from '../leader-answer/endpoint.ts';
 import type { AskHttp } from '../leader-answer/http.ts';
-import { viaOf } from '../leader-answer/via.ts';
+import { once, viaOf } from '../leader-answer/via.ts';
 import type { AskPod } from '../port-forward/pod-port.ts';
 import { CommandError, exits } from './exit-codes.ts';
 import { explainProgram, type ExplainValues, type Output, refusedOf } from './explain-flags.ts';
@@ -53,7 +52,7 @@ async function run(
   const asked =
     subject.namespace === undefined || values.namespace !== '' ? subject : { ...subject, namespace: cluster.namespace };
   const asking = { ask: deps.ask, askPod: deps.askPod ?? cluster.askPod };
-  const via = viaOf(askPorts(deps, note), values, asking);
+  const via = viaOf({ clock: host.clock, signal: lifecycle.signal, note: once(note) }, values, asking);
   const question = { cluster, subject: asked, values, given, ports: host, via };
   const output = values.output as Output;
   if (!values.watch) {
@@ -72,16 +71,6 @@ async function run(
     },
     note,
   });
-}
-
-/** A watch asks again and again: each line is printed once. */
-function askPorts({ host, lifecycle }: ExplainDeps, note: (line: string) => void): AskPorts {
-  const noted = new Set<string>();
-  const noteOnce = (line: string): void => {
-    if (!noted.has(line)) note(line);
-    noted.add(line);
-  };
-  return { clock: host.clock, signal: lifecycle.signal, note: noteOnce };
 }
 
 /** One line: a compact document, or what has changed. */

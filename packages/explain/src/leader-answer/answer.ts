@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Whether what an endpoint has answered is an answer at all: everything that is used of it is looked at, and the rest is dropped. */
 import { isDnsSubdomain } from '@csi-sidecars/volume';
+import { boolean, count, type Fields, list, orNull, record, rowId, seconds, string, time, word } from './checked.ts';
 
 export interface AnsweredRun {
   readonly row: string | null;
@@ -82,8 +83,6 @@ export function parseAnswer(text: string): readonly AnsweredController[] | undef
     return undefined;
   }
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 function controllerOf(
   fields: Fields,
@@ -167,59 +166,4 @@ function decisionOf(fields: Fields): AnsweredDecision {
     code: orNull(fields['code'], word),
     text: orNull(fields['text'], string),
   };
-}
-
-function orNull<T>(value: unknown, read: (value: unknown) => T): T | null {
-  return value === null ? null : read(value);
-}
-
-function record(value: unknown): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new TypeError('no object');
-  return value as Fields;
-}
-
-const mostItems = 100;
-
-function list(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value) || value.length > mostItems) throw new TypeError('no list');
-  return value;
-}
-
-function boolean(value: unknown): boolean {
-  if (typeof value !== 'boolean') throw new TypeError('no boolean');
-  return value;
-}
-
-function count(value: unknown): number {
-  if (!Number.isSafeInteger(value) || (value as number) < 0) throw new TypeError('no number');
-  return value as number;
-}
-
-function seconds(value: unknown): number {
-  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) throw new TypeError('no duration');
-  return value;
-}
-
-function time(value: unknown): number {
-  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
-  if (!Number.isFinite(ms)) throw new TypeError('no time');
-  return ms;
-}
-
-const mostCharacters = 1_024;
-
-function string(value: unknown): string {
-  if (typeof value !== 'string' || value.length > mostCharacters) throw new TypeError('no text');
-  return value;
-}
-
-/** A name of a program, of a function, of a code, a version. */
-function word(value: unknown): string {
-  if (typeof value !== 'string' || !/^[\w.+-]{0,64}$/.test(value)) throw new TypeError('no word');
-  return value;
-}
-
-function rowId(value: unknown): string {
-  if (typeof value !== 'string' || !/^[A-Z]{1,3}\d{1,4}[a-z]?$/.test(value)) throw new TypeError('no row');
-  return value;
 }

@@ -35,6 +35,15 @@ export function viaOf(ports: AskPorts, values: ViaValues, { ask = askHttp, askPo
   return { ...ports, flag: '--via', endpoints: async () => known };
 }
 
-export function urlEndpoint(ask: AskHttp, url: URL): Endpoint {
+/** Who asks again and again writes each line once. */
+export function once(write: (line: string) => void): (line: string) => void {
+  const written = new Set<string>();
+  return (line) => {
+    if (!written.has(line)) write(line);
+    written.add(line);
+  };
+}
+
+function urlEndpoint(ask: AskHttp, url: URL): Endpoint {
   return { name: `--via=${url.origin}`, get: (path, signal) => ask(new URL(path, url), signal) };
 }

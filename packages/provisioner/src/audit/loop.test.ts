@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The periodic audit of the whole provisioner, with a driver whose volumes others make and remove. */
 import { persistentVolumes } from '@csi-sidecars/runtime';
+import { type AuditBoard, createAuditBoard } from '@csi-sidecars/csi';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aVolume, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
@@ -52,6 +53,21 @@ const passes = (p: Fixture, result: string): number =>
   p.metrics.value('csi_sidecars_audit_passes_total', { kind: 'volumes', result }) ?? 0;
 
 describe('the periodic audit', () => {
+  it('given somebody who asks, then a pass begins long before its time, and what it finds is remembered', async () => {
+    let board: AuditBoard | undefined;
+    const p = await audited({ auditBoardOf: (clock) => (board = createAuditBoard({ clock })) });
+    const left = await make(p, 'left');
+    expect(board?.state()).toMatchObject({ isRunning: false, last: undefined });
+    board?.ask();
+    await p.settle();
+    expect(p.calls()).toEqual([list]);
+    expect(board?.state()).toMatchObject({
+      isRunning: false,
+      last: { result: 'ok', findings: [{ class: 'unconfirmed', handle: left }] },
+    });
+    await p.stop();
+  });
+
   it('given it is off, or the driver does not list, then nothing is listed', async () => {
     for (const options of [{ settings: { auditIntervalMs: 0 } }, { controller: ['CREATE_DELETE_VOLUME' as const] }]) {
       const p = await audited(options);

@@ -3,7 +3,7 @@
  * The periodic audit: the volumes that the driver lists, compared with the caches. The rules are those of the command,
  * docs/behaviour/audit.md; here is only what they are fed with.
  */
-import { type AuditDeps, auditPass, type CsiChannel, type DriverInfo } from '@csi-sidecars/csi';
+import { type AuditBoard, type AuditDeps, auditPass, type CsiChannel, type DriverInfo } from '@csi-sidecars/csi';
 import {
   definePeriodicLoop,
   type EventRecorder,
@@ -37,6 +37,8 @@ import { recordEvents } from './report.ts';
 export interface AuditContext extends AuditDeps {
   readonly driver: DriverInfo;
   readonly channel: CsiChannel;
+  /** Where a person may ask for it. Default: nowhere. */
+  readonly board?: AuditBoard | undefined;
   readonly events: Pick<EventRecorder, 'record'>;
   readonly settings: AuditDeps['settings'] & Pick<ProvisionerSettings, 'node'>;
 }
@@ -51,6 +53,7 @@ const insidePod = /^csi-[0-9a-f]{64}$/;
 
 export function auditLoop(context: AuditContext, { volumes, claims }: Pick<Watched, 'volumes' | 'claims'>): Loop {
   const { driver, channel, events, settings } = context;
+  const desk = context.board?.open('volumes');
   const daily = createDaily();
   let earlier: Earlier = new Set();
   return definePeriodicLoop<AuditWatches>({
@@ -58,16 +61,21 @@ export function auditLoop(context: AuditContext, { volumes, claims }: Pick<Watch
     watches: { volumes, claims },
     pauseMs: settings.auditIntervalMs,
     begin: 'afterPause',
+    ...(desk !== undefined && { pause: desk.pause }),
     pass: async (pass) => {
       const { caches, clock } = pass;
-      const { compared, isWhole } = await auditPass(pass, context, {
-        listed: 'volumes',
-        page: (request, options) => channel.call('/csi.v1.Controller/ListVolumes', request, options),
-        collector: volumeCollector('none'),
-        compare: (list) => compare(context, pass, { list, earlier }),
-        compared: messages.compared,
-        object: 'PV',
-      });
+      const { compared, isWhole } = await auditPass(
+        pass,
+        { ...context, desk },
+        {
+          listed: 'volumes',
+          page: (request, options) => channel.call('/csi.v1.Controller/ListVolumes', request, options),
+          collector: volumeCollector('none'),
+          compare: (list) => compare(context, pass, { list, earlier }),
+          compared: messages.compared,
+          object: 'PV',
+        },
+      );
       earlier = keysOf(compared.findings);
       if (!isWhole) return;
       const volumeOf = (name: string): PersistentVolume | undefined => caches.volumes.get(toObjectKey(undefined, name));

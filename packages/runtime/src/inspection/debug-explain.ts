@@ -2,21 +2,19 @@
 /**
  * `/debug/explain` of the diagnostics server: what the process knows about one object, or a summary of its queues.
  *
- * Guarantees: no work but for a request that is answered, and of these five in a second at most; no request makes it keep anything; an answer
- * has at most 64 KiB, and neither secrets nor keys of other objects. It is made without a pause, so there is never a second one under way.
+ * Guarantees: those of debug-route.ts; no request makes it keep anything; an answer has neither secrets nor keys of other objects.
  */
 import type { Clock } from '../clock/clock.ts';
-import type { HttpClient, HttpRequest, HttpResponse, HttpRoute } from '../diagnostics/diagnostics-server.ts';
+import type { HttpRoute } from '../diagnostics/diagnostics-server.ts';
 import type { LoopAnswer, QueueSummary } from './answers.ts';
-import { isLoopbackAddress, isLoopbackHost } from '../api/connection/loopback.ts';
+import { type DebugAccess, debugRoute } from './debug-route.ts';
 import type { Subject } from './inspected-loop.ts';
 import type { ControllerFacts, Inspection } from './inspection.ts';
 import { shownText } from './shown-text.ts';
 import { parseSubject } from './subject.ts';
 
 export interface DebugExplainOptions {
-  /** `loopback`: only clients of this machine, as a port-forward is. `any`: as open as the metrics. */
-  readonly access: 'loopback' | 'any';
+  readonly access: DebugAccess;
   /** `v1.2.3`. */
   readonly version: string;
   readonly hostName: string;
@@ -48,61 +46,28 @@ export interface ControllerAnswer extends ControllerFacts {
   readonly queues: readonly QueueSummary[];
 }
 
-const perSecond = 5;
-const mostBytes = 64 * 1_024;
-const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' };
-
 export function debugExplainRoute(
-  { clock }: { readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'> },
+  ports: { readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'> },
   options: DebugExplainOptions,
 ): HttpRoute {
-  const pace = createPace(clock);
-  const handler = ({ method, query, client }: HttpRequest): HttpResponse => {
-    if (method !== 'GET') return { ...refused(405), headers: { ...headers, allow: 'GET' } };
-    if (options.access === 'loopback' && !isLocal(client)) return refused(403);
-    const subject = parseSubject(query);
-    if (subject.kind === 'mistake') return refused(400);
-    if (!pace()) return refused(429);
-    const { inspections } = options;
-    const isStarting = inspections.length > 0 && inspections.every((each) => isListing(each));
-    if (isStarting) return refused(503);
-    return answered(explanationOf(clock, options, subject.subject));
-  };
-  return { path: '/debug/explain', methods: 'any', handler };
-}
-
-function refused(status: number): HttpResponse {
-  return { status, headers, body: '' };
-}
-
-function answered(explanation: DebugExplanation): HttpResponse {
-  const body = Buffer.from(`${JSON.stringify(explanation)}\n`);
-  return body.length <= mostBytes ? { status: 200, headers, body } : refused(500);
-}
-
-/** A page that a browser shows may send requests to this machine, and may have a name that resolves to it. */
-function isLocal(client: HttpClient | undefined): boolean {
-  return client?.origin === undefined && isLoopbackAddress(client?.address) && isLoopbackHost(client?.host);
+  const { access, inspections } = options;
+  return debugRoute(ports, {
+    path: '/debug/explain',
+    access,
+    parse: (query) => {
+      const asked = parseSubject(query);
+      return asked.kind === 'mistake' ? undefined : asked;
+    },
+    answer: ({ subject }) => {
+      const isStarting = inspections.length > 0 && inspections.every((each) => isListing(each));
+      return isStarting ? { status: 503 } : { document: explanationOf(ports.clock, options, subject) };
+    },
+  });
 }
 
 function isListing(inspection: Inspection): boolean {
   const { leadingSinceMs, isSynced } = inspection.state();
   return leadingSinceMs !== undefined && !isSynced;
-}
-
-/** Whether one more may be answered now. A request that may not is not counted, so that those after it may. */
-function createPace(clock: Pick<Clock, 'monotonicMs'>): () => boolean {
-  let since = -Infinity;
-  let count = 0;
-  return () => {
-    const nowMs = clock.monotonicMs();
-    if (nowMs - since >= 1_000) {
-      since = nowMs;
-      count = 0;
-    }
-    count += 1;
-    return count <= perSecond;
-  };
 }
 
 function explanationOf(

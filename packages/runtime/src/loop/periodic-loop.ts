@@ -19,6 +19,8 @@ export interface PeriodicSpec<W extends object> {
   readonly pauseMs: number;
   /** `afterPause`: the first pass waits for a pause too. Default: it begins at once. */
   readonly begin?: 'afterPause';
+  /** What a pause is. Default: it lasts as long as it is to. */
+  readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
   /** One pass. An error that it throws is logged with the message `failed`, and the next pass begins after the pause. */
   readonly pass: (pass: Pass<W>) => Promise<void>;
   readonly failed: string;
@@ -29,18 +31,19 @@ export function definePeriodicLoop<W extends object>(spec: PeriodicSpec<W>): Loo
   return {
     assemble: ({ client, clock, random, logger, informers: factory, gate = openGate }) => {
       const { informers, caches } = watch(factory, spec.watches);
+      const { pause = (ms, signal) => clock.sleep(ms, signal) } = spec;
       const ports = { client, clock, random, logger, caches: caches as unknown as Caches<PassTypes<W>> };
       return {
         informers: [...informers.values()],
         run: async (signal) => {
           try {
-            if (spec.begin === 'afterPause') await clock.sleep(spec.pauseMs, signal);
+            if (spec.begin === 'afterPause') await pause(spec.pauseMs, signal);
             for (;;) {
               await gate.whenOpen(signal);
               await spec.pass({ ...ports, signal }).catch((error: unknown) => {
                 if (!signal.aborted) logger.error(error, spec.failed, { loop: spec.name });
               });
-              await clock.sleep(spec.pauseMs, signal);
+              await pause(spec.pauseMs, signal);
             }
           } catch (error) {
             if (!signal.aborted) throw error;

@@ -149,7 +149,8 @@ describe('the endpoint', () => {
       const { program, state } = await run([`--http-endpoint=127.0.0.1:${port}`, ...args]);
       await using _ = program;
       await until(() => state.isWorking);
-      expect((await fetch(`http://127.0.0.1:${port}/debug/explain`)).status).toBe(404);
+      for (const page of ['explain', 'audit'])
+        expect((await fetch(`http://127.0.0.1:${port}/debug/${page}`)).status).toBe(404);
       expect(state.isInspected).toBe(false);
       program.host.stop();
       await program.code;

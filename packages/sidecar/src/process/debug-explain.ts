@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `--debug-explain`: which command lines are refused, and the recorders and the route of a process. */
-import type { DriverInfo } from '@csi-sidecars/csi';
+import { type AuditBoard, createAuditBoard, type DriverInfo } from '@csi-sidecars/csi';
 import type { HttpRoute } from '@csi-sidecars/runtime';
 import { createInspection, debugExplainRoute, type Inspection } from '@csi-sidecars/runtime/internal';
 import type { Flags } from '../flags/flag.ts';
 import type { DebugExplainValues } from '../programs/shared-flags.ts';
 import type { Rights } from '../rights/rights.ts';
+import { debugAuditRoute } from './debug-audit.ts';
 import type { ProcessHost } from './host.ts';
 import { changedSettings } from './settings.ts';
 
@@ -28,6 +29,8 @@ export function debugExplainRefused(values: Values): string | undefined {
 export interface Inspections {
   /** Of the controller of that name; undefined: nothing is recorded. */
   readonly of: (program: string) => Inspection | undefined;
+  /** Of the controller of that name; undefined: nobody can ask for an audit. */
+  readonly auditOf: (program: string) => AuditBoard | undefined;
   /** None: there is no such page. */
   readonly routes: readonly HttpRoute[];
 }
@@ -39,11 +42,20 @@ export function openInspections(
   programs: readonly string[],
 ): Inspections {
   const access = values['debug-explain'];
-  if (access !== 'loopback' && access !== 'any') return { of: () => undefined, routes: [] };
+  if (access !== 'loopback' && access !== 'any') return { of: () => undefined, auditOf: () => undefined, routes: [] };
   const inspections = new Map(programs.map((program) => [program, createInspection(host, program)]));
+  const boards = new Map(programs.map((program) => [program, createAuditBoard(host)]));
   const { version, hostName } = host;
-  const route = debugExplainRoute(host, { access, version, hostName, inspections: [...inspections.values()] });
-  return { of: (program) => inspections.get(program), routes: [route] };
+  const explain = debugExplainRoute(host, { access, version, hostName, inspections: [...inspections.values()] });
+  const controllers = [...inspections].flatMap(([program, inspection]) => {
+    const board = boards.get(program);
+    return board === undefined ? [] : [{ inspection, board }];
+  });
+  return {
+    of: (program) => inspections.get(program),
+    auditOf: (program) => boards.get(program),
+    routes: [explain, debugAuditRoute(host, { access, controllers })],
+  };
 }
 
 export interface DescribedController {

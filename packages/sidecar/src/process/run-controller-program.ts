@@ -4,7 +4,7 @@
  * runtime's `runAssembly`, in its order, made from flags and with upstream's exit codes. The program's own part is a `ControllerBody`.
  * Not here: the driver (sidecar-program.ts), signals, crashes and the exit itself (the runtime's `runProcess`).
  */
-import type { DriverInfo } from '@csi-sidecars/csi';
+import type { AuditBoard, DriverInfo } from '@csi-sidecars/csi';
 import { type ApiClient, type Clock, type Logger, type Metrics, noMetrics, type Random } from '@csi-sidecars/runtime';
 import {
   type Assembly,
@@ -64,6 +64,8 @@ export interface ControllerContext<V, G extends string> {
   readonly clock: Clock;
   readonly random: Random;
   readonly host: ProgramHost;
+  /** Undefined: nobody can ask for an audit. */
+  readonly auditBoard?: AuditBoard | undefined;
   /** Undefined: nothing is traced. */
   readonly tracing?: Tracing | undefined;
   /** Aborts with an OrderlyStop when the program is asked to end. */
@@ -146,7 +148,9 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
     open: async ({ client, clientWith }, stack) => {
       const withLimit = (limit: RateLimit): ApiClient =>
         clientWith({ ...limit, logger: log, counted: body.requestMetrics === true });
-      const context = { started, client, withLimit, log, metrics, clock, random, host, tracing, signal, cutShort };
+      const auditBoard = inspections.auditOf(program.name);
+      const ports = { clock, random, host, tracing, auditBoard };
+      const context = { ...ports, started, client, withLimit, log, metrics, signal, cutShort };
       return [context, await body.open(context, stack)];
     },
     serve: async (isHealthy) => {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The periodic audit of the whole csi-snapshotter, with a driver whose snapshots others make and remove. */
+import { type AuditBoard, createAuditBoard } from '@csi-sidecars/csi';
 import { describe, expect, it } from 'vitest';
 import { driverName } from '../../testing/builders.ts';
 import { aSnapshotter, type Fixture, type FixtureOptions } from '../../testing/snapshotter-fixture.ts';
@@ -43,6 +44,21 @@ const passes = (p: Fixture, result: string): number =>
   p.metrics.value('csi_sidecars_audit_passes_total', { kind: 'snapshots', result }) ?? 0;
 
 describe('the periodic audit', () => {
+  it('given somebody who asks, then a pass begins long before its time, and what it finds is remembered', async () => {
+    let board: AuditBoard | undefined;
+    const p = await audited({ auditBoardOf: (clock) => (board = createAuditBoard({ clock })) });
+    const left = await take(p, 'left');
+    expect(board?.state()).toMatchObject({ isRunning: false, last: undefined });
+    board?.ask();
+    await p.settle();
+    expect(p.calls()).toEqual([list]);
+    expect(board?.state()).toMatchObject({
+      isRunning: false,
+      last: { result: 'ok', findings: [{ class: 'young', handle: left }] },
+    });
+    await p.stop();
+  });
+
   it('given it is off, or the driver does not list, then nothing is listed', async () => {
     for (const options of [{ settings: { auditIntervalMs: 0 } }, { controller: [] }]) {
       const p = await audited(options);

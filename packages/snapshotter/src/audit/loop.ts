@@ -3,7 +3,7 @@
  * The periodic audit: the snapshots that the driver lists, compared with the caches. The rules are those of the command,
  * docs/behaviour/audit.md; here is only what they are fed with.
  */
-import { type AuditDeps, auditPass, type CsiChannel, type DriverInfo } from '@csi-sidecars/csi';
+import { type AuditBoard, type AuditDeps, auditPass, type CsiChannel, type DriverInfo } from '@csi-sidecars/csi';
 import {
   definePeriodicLoop,
   type EventRecorder,
@@ -34,6 +34,8 @@ import {
 export interface AuditContext extends AuditDeps {
   readonly driver: DriverInfo;
   readonly channel: CsiChannel;
+  /** Where a person may ask for it. Default: nowhere. */
+  readonly board?: AuditBoard | undefined;
   readonly events: Pick<EventRecorder, 'record'>;
 }
 
@@ -57,6 +59,7 @@ export const messages = {
 
 export function auditLoop(context: AuditContext, watches: AuditWatched): Loop {
   const { driver, channel, settings } = context;
+  const desk = context.board?.open('snapshots');
   const daily = createDaily();
   let earlier: Earlier = new Set();
   return definePeriodicLoop<AuditWatches>({
@@ -64,15 +67,20 @@ export function auditLoop(context: AuditContext, watches: AuditWatched): Loop {
     watches,
     pauseMs: settings.auditIntervalMs,
     begin: 'afterPause',
+    ...(desk !== undefined && { pause: desk.pause }),
     pass: async (pass) => {
-      const { compared, isWhole } = await auditPass(pass, context, {
-        listed: 'snapshots',
-        page: (request, options) => channel.call('/csi.v1.Controller/ListSnapshots', request, options),
-        collector: snapshotCollector(),
-        compare: (list) => compare(driver.name, pass, { list, earlier }),
-        compared: messages.compared,
-        object: 'content',
-      });
+      const { compared, isWhole } = await auditPass(
+        pass,
+        { ...context, desk },
+        {
+          listed: 'snapshots',
+          page: (request, options) => channel.call('/csi.v1.Controller/ListSnapshots', request, options),
+          collector: snapshotCollector(),
+          compare: (list) => compare(driver.name, pass, { list, earlier }),
+          compared: messages.compared,
+          object: 'content',
+        },
+      );
       earlier = keysOf(compared.findings);
       if (isWhole) recordEvents(context, pass, { compared, ...daily(pass.clock.nowMs()) });
     },

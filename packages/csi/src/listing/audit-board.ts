@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What a controller remembers of its last audit, for whoever asks, and the wish for a pass now. It belongs to the process: a new term of the
+ * leader begins without a memory.
+ */
+import type { Clock } from '@csi-sidecars/runtime';
+import type { PassFinding } from './audit-pass.ts';
+
+export interface AuditedPass {
+  /** Milliseconds since the epoch. */
+  readonly startedMs: number;
+  readonly endedMs: number;
+  readonly result: 'ok' | 'incomplete' | 'failed';
+  /** Why it is not whole. Undefined: it is. */
+  readonly reason: string | undefined;
+  readonly entries: number;
+  readonly findings: readonly PassFinding[];
+}
+
+export interface AuditState {
+  readonly listed: 'volumes' | 'snapshots';
+  readonly isRunning: boolean;
+  /** Undefined: none has ended in this term. */
+  readonly last: AuditedPass | undefined;
+}
+
+/** Of the loop. */
+export interface AuditDesk {
+  /** Between two passes. Ends early if somebody asks for a pass. */
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** A pass begins. True: somebody has asked for it, and waits. */
+  readonly began: () => boolean;
+  readonly ended: (pass: AuditedPass | undefined) => void;
+}
+
+export interface AuditBoard {
+  /** A loop begins its term with it. */
+  readonly open: (listed: AuditState['listed']) => AuditDesk;
+  /** Undefined: nothing is audited. */
+  readonly state: () => AuditState | undefined;
+  /** Begins a pass, unless one is under way or began less than an hour ago. */
+  readonly ask: () => void;
+}
+
+const betweenMs = 60 * 60_000;
+
+export function createAuditBoard({ clock }: { readonly clock: Pick<Clock, 'sleep' | 'monotonicMs'> }): AuditBoard {
+  let state: AuditState | undefined;
+  let begunMs = -Infinity;
+  let isAsked = false;
+  let wake: (() => void) | undefined;
+  return {
+    open: (listed) => {
+      state = { listed, isRunning: false, last: undefined };
+      isAsked = false;
+      return {
+        pause: async (ms, signal) => {
+          if (isAsked) return;
+          const stop = new AbortController();
+          const onAbort = (): void => stop.abort(signal.reason);
+          signal.addEventListener('abort', onAbort, { once: true });
+          wake = () => stop.abort(new Error('a pass was asked for'));
+          if (signal.aborted) onAbort();
+          try {
+            await clock.sleep(ms, stop.signal);
+          } catch (error) {
+            if (signal.aborted || !stop.signal.aborted) throw error;
+          } finally {
+            wake = undefined;
+            signal.removeEventListener('abort', onAbort);
+          }
+        },
+        began: () => {
+          const wasAsked = isAsked;
+          isAsked = false;
+          begunMs = clock.monotonicMs();
+          state = { listed, isRunning: true, last: state?.last };
+          return wasAsked;
+        },
+        ended: (pass) => {
+          state = { listed, isRunning: false, last: pass ?? state?.last };
+        },
+      };
+    },
+    state: () => state,
+    ask: () => {
+      if (state === undefined || state.isRunning || clock.monotonicMs() - begunMs < betweenMs) return;
+      isAsked = true;
+      wake?.();
+    },
+  };
+}
