@@ -5,6 +5,10 @@ import { runSideBySide } from './side-by-side/run.ts';
 
 /** What has no upstream on a control plane beside it is a program of its own. */
 const others: Readonly<Record<string, { readonly what: string; readonly run: () => Promise<unknown> }>> = {
+  'debug-explain': {
+    what: 'the latency of a loop while 200 requests at once ask /debug/explain',
+    run: () => import('./debug-explain/main.ts'),
+  },
   'memory-limits': {
     what: 'how the images start in small memory limits, warm and from a cold page cache (as root)',
     run: () => import('./memory-limits/main.ts'),

@@ -71,7 +71,7 @@ async function audit(answers: Answers, args: readonly string[] = [], host: FakeH
       status: 200,
       contentType: 'application/json',
       body: JSON.stringify(answer),
-      ...(isHttp && (answer as Partial<HttpAnswer>)),
+      ...(isHttp && answer),
     };
   };
   const all = [`--driver=${driver}`, '--via-pod', '-o', 'json', ...args];
@@ -181,7 +181,7 @@ describe('whatever else answers', () => {
     ],
     [
       '[explain#80] given 1,001 findings',
-      (program) => anAudit(program, { last: { ...last, findings: Array(1_001).fill(finding) } }),
+      (program) => anAudit(program, { last: { ...last, findings: Array.from({ length: 1_001 }, () => finding) } }),
       'not that of csi-sidecars',
     ],
     [
@@ -207,7 +207,7 @@ describe('whatever else answers', () => {
     const told = { ...last, counts: { unrecorded: 1 }, findings: [odd] };
     const { host } = await audit((program) => anAudit(program, { last: told }), ['-o', 'text', '--kinds=volumes']);
     expect(host.printed()).toContain('vol?[2J');
-    expect(host.printed()).not.toMatch(/\u001b|a\nb/);
+    expect(['\u001b', 'a\nb'].filter((odd) => host.printed().includes(odd))).toEqual([]);
   });
 });
 

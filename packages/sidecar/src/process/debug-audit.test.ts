@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `/debug/audit`: what is answered of the last audit, and when one begins because of the question. */
 import { type AuditedPass, createAuditBoard, type PassFinding } from '@csi-sidecars/csi';
-import type { HttpClient, HttpResponse } from '@csi-sidecars/runtime';
+import type { HttpRequest, HttpResponse } from '@csi-sidecars/runtime';
 import { createInspection } from '@csi-sidecars/runtime/internal';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { debugAuditRoute } from './debug-audit.ts';
 
 const hourMs = 3_600_000;
+type HttpClient = NonNullable<HttpRequest['client']>;
+
 const local: HttpClient = { address: '127.0.0.1', host: 'localhost:8080', origin: undefined };
 const finding: PassFinding = {
   row: 'O6',
@@ -51,13 +53,13 @@ function setUp({ audits = true, leads = true }: { readonly audits?: boolean; rea
     { clock, version: 'v1.2.3', hostName: 'pod-1' },
     { access: 'loopback', controllers: [{ inspection, board }] },
   );
-  const send = (client: HttpClient | undefined = local, query = '', method = 'GET') =>
+  const send = (client: HttpClient = local, query = '', method = 'GET') =>
     route.handler({
       method,
       path: '/debug/audit',
       query: new URLSearchParams(query),
       signal: new AbortController().signal,
-      client: client ?? local,
+      client,
     }) as HttpResponse;
   const ask = () => {
     const { status, body } = send();

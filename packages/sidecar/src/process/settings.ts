@@ -20,7 +20,8 @@ export function changedSettings(flags: Flags, values: object): Readonly<Record<s
 function textOf({ type }: Flag<unknown>, value: unknown): string {
   if (type === 'duration' && typeof value === 'number') return formatGoDuration(value);
   if (Array.isArray(value)) return value.map(String).join(',');
-  if (typeof value !== 'object' || value === null) return String(value ?? '');
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value !== 'object' || value === null) return '';
   const entries = value instanceof Map ? [...value] : Object.entries(value);
   return entries.map(([name, each]) => `${String(name)}=${String(each)}`).join(',');
 }
