@@ -68,6 +68,17 @@ it('given a pass that is under way or began less than an hour ago, then a questi
   expect(pause.isOver).toBe(true);
 });
 
+it('given a pass that takes more than an hour, then a question begins no other behind it', async () => {
+  const { clock, board, desk, paused } = setUp();
+  desk.began();
+  await clock.advance(2 * hourMs);
+  board.ask();
+  desk.ended(pass);
+  const pause = paused();
+  await settle();
+  expect(pause.isOver).toBe(false);
+});
+
 it('[explain#122] given a term that ends during a pause, then the pause ends with it, and nothing is left', async () => {
   const { clock, stop, paused } = setUp();
   const pause = paused();

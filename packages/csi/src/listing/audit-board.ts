@@ -4,7 +4,18 @@
  * leader begins without a memory.
  */
 import type { Clock } from '@csi-sidecars/runtime';
-import type { PassFinding } from './audit-pass.ts';
+
+export interface PassFinding {
+  readonly row: string;
+  readonly class: string;
+  readonly level: string;
+  readonly confirmed: boolean;
+  readonly handle: string;
+  readonly object?: { readonly kind: string; readonly name: string } | undefined;
+  readonly claim?: { readonly namespace: string; readonly name: string } | undefined;
+  readonly sinceMs: number;
+  readonly sentence: string;
+}
 
 export interface AuditedPass {
   /** Milliseconds since the epoch. */

@@ -146,5 +146,5 @@ it('given a whole pass, an incomplete one and one that fails, then each is remem
 it('[explain#122] given a leadership that ends in a pass, then the pass is not remembered', async () => {
   const { board, desk } = aDesk();
   await passed(onePage, (stop) => stop.abort(new Error('lost')), desk);
-  expect(board.state()?.last).toBe(undefined);
+  expect(board.state()).toMatchObject({ last: undefined });
 });

@@ -5,7 +5,7 @@
  */
 import type { Clock, Logger, Random } from '@csi-sidecars/runtime';
 import type { CsiCallOptions } from '../channel/channel.ts';
-import type { AuditDesk, AuditedPass } from './audit-board.ts';
+import type { AuditDesk, AuditedPass, PassFinding } from './audit-board.ts';
 import type { AuditMetrics } from './audit-metrics.ts';
 import { whenQuiet } from './count-calls.ts';
 import { type ListCollector, listInto } from './list-into.ts';
@@ -32,18 +32,6 @@ export interface PassPorts {
   readonly random: Random;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-}
-
-export interface PassFinding {
-  readonly row: string;
-  readonly class: string;
-  readonly level: string;
-  readonly confirmed: boolean;
-  readonly handle: string;
-  readonly object?: { readonly kind: string; readonly name: string } | undefined;
-  readonly claim?: { readonly namespace: string; readonly name: string } | undefined;
-  readonly sinceMs: number;
-  readonly sentence: string;
 }
 
 export interface PassComparison {

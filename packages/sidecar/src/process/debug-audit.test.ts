@@ -188,7 +188,7 @@ describe('who may ask', () => {
     const { board, desk, send } = setUp();
     expect(send({ ...local, ...client })).toMatchObject({ status: 403, body: '' });
     expect(desk?.began()).toBe(false);
-    expect(board.state()?.last).toBe(undefined);
+    expect(board.state()).toMatchObject({ isRunning: true, last: undefined });
   });
 
   it('given another method, a query, or a sixth question in a second, then it is refused', () => {
