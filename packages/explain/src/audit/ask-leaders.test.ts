@@ -146,6 +146,13 @@ describe('the last audit of the leaders', () => {
     expect(document.notRun[0]?.because).toContain('--audit-interval is 0');
   });
 
+  it('given one program that answers and one that does not, then what is not known decides: 5, unless the other one has found a difference', async () => {
+    const half = (volumes: object) => (program: string) =>
+      program === 'csi-provisioner' ? anAudit(program, { last: volumes }) : { status: 404 };
+    expect((await audit(half(last), ['--kinds=volumes,snapshots'])).code).toBe(5);
+    expect((await audit(half(differs), ['--kinds=volumes,snapshots'])).code).toBe(4);
+  });
+
   it('given a list that is not whole, then the exit code is 5', async () => {
     const cut = { ...last, result: 'incomplete', reason: 'page 2 failed' };
     const { code, document } = await audit((program) => anAudit(program, { last: cut }));
