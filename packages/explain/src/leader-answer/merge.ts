@@ -16,8 +16,8 @@ export interface LeaderAnswerAt extends LeaderAnswer {
 
 export function withLeaderAnswer(judged: Judged, { program, nowMs, controller, loop }: LeaderAnswerAt): Judged {
   const { verdict } = judged;
-  const { version, pod } = controller;
-  const leader = { program, version, pod };
+  const { version, pod, driver, settings, rights } = controller;
+  const leader = { program, version, pod, driver, settings, rights };
   if (loop === undefined) return { ...judged, leader };
   const sentence = sentenceOf(loop, nowMs);
   const row = loop.run?.row ?? loop.last?.row;

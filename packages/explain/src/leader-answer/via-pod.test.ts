@@ -198,6 +198,19 @@ describe('whatever fails', () => {
     expect([code, questions, host.logged()]).toEqual([4, [], '--via-pod: nobody leads csi-attacher\n']);
   });
 
+  it('[explain#54] given a holder with control characters in its name, then none reaches the screen', async () => {
+    const host = refusedClaim();
+    const held = () =>
+      host.server.objects.seed(
+        lease(driver.replaceAll('.', '-'), { holder: 'x\u001b[2J\nNext    rm', renewed: ago(host, 3), seconds: 60 }),
+      );
+    held();
+    host.clock.timer(2_000, held);
+    host.server.objects.seed({ ...sidecarPod('csi-provisioner'), status: { phase: 'Failed' } });
+    await runWith(host, viaPod, { askPod: answering({}).askPod });
+    expect(host.logged()).toBe('--via-pod: the pod of x?[2J?Next    rm, which leads csi-provisioner, is not known\n');
+  });
+
   it('given a watch, then a line that stays true is printed once', async () => {
     const host = refusedClaim();
     const { askPod, questions } = answering('', { status: 404 });

@@ -75,12 +75,30 @@ describe('the leader says', () => {
       lease: `external-attacher-leader-${driver.replaceAll('.', '-')}`,
       leading: true,
     };
+    const unsaid = { connected: null, capabilities: null, settings: null, missingRights: null };
     const outside = await explain(waitingAttachment(), ['va/csi-1']);
     expect(outside.document.driver?.sidecars).toEqual([
-      { ...found, flavour: 'unknown', version: 'v1', pod: 'csi-attacher-0' },
+      { ...found, ...unsaid, flavour: 'unknown', version: 'v1', pod: 'csi-attacher-0' },
     ]);
-    const { document } = await explain(waitingAttachment(), ['va/csi-1', via], answering(anAnswer([aLoop])).ask);
-    expect(document.driver?.sidecars).toEqual([{ ...found, flavour: 'ours', version: 'v1.2.3', pod: 'pod-1' }]);
+    const told = { ...found, flavour: 'ours', version: 'v1.2.3', pod: 'pod-1' };
+    const silent = await explain(waitingAttachment(), ['va/csi-1', via], answering(anAnswer([aLoop])).ask);
+    expect(silent.document.driver?.sidecars).toEqual([{ ...told, ...unsaid }]);
+    const rights = [{ verb: 'patch', group: '', resource: 'persistentvolumes', namespace: null }];
+    const facts = {
+      driver: { name: driver, connected: false, capabilities: ['PUBLISH_UNPUBLISH_VOLUME'] },
+      settings: { timeout: '1m0s\u001b' },
+      rights,
+    };
+    const { document } = await explain(waitingAttachment(), ['va/csi-1', via], answering(anAnswer([aLoop], facts)).ask);
+    expect(document.driver?.sidecars).toEqual([
+      {
+        ...told,
+        connected: false,
+        capabilities: ['PUBLISH_UNPUBLISH_VOLUME'],
+        settings: { timeout: '1m0s?' },
+        missingRights: rights,
+      },
+    ]);
   });
 
   it('given a call under way, then the decision comes from the leader, with its row and its method', async () => {

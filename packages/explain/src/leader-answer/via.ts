@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The endpoints that `--via` and `--via-pod` lead to. */
+import { forScreen } from '../command/printable.ts';
 import type { AskPod } from '../port-forward/pod-port.ts';
 import type { ViaPorts } from './ask.ts';
 import type { AskPorts, Endpoint } from './endpoint.ts';
@@ -24,7 +25,8 @@ export function viaOf(ports: AskPorts, values: ViaValues, { ask = askHttp, askPo
     const endpoints: ViaPorts['endpoints'] = async (reader, question) => {
       const found = await leaderPortOf(reader, question);
       if (found.kind === 'found') return [podEndpoint(askPod, found.target)];
-      ports.note(`--via-pod: ${found.because}`);
+      // The holder of a Lease is a text of the cluster.
+      ports.note(forScreen(`--via-pod: ${found.because}`));
       return [];
     };
     return { ...ports, flag: '--via-pod', endpoints };

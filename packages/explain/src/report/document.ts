@@ -133,8 +133,28 @@ function sidecarsOf({ actor, thenActor, liveness }: Verdict, leader: Judged['lea
       container: nullOr(container),
       lease: nullOr(lease),
       leading: leader !== undefined || found?.alive === 'yes',
+      ...factsOf(leader),
     },
   ];
+}
+
+type LeaderFacts = Pick<SidecarJson, 'connected' | 'capabilities' | 'settings' | 'missingRights'>;
+
+function factsOf(leader: Judged['leader']): LeaderFacts {
+  const { driver = null, settings = null, rights = null } = leader ?? {};
+  return {
+    connected: driver === null ? null : driver.connected,
+    capabilities: driver === null ? null : [...driver.capabilities],
+    settings: settings && Object.fromEntries([...settings].map(([name, value]) => [name, clean(value)])),
+    missingRights:
+      rights &&
+      rights.map(({ verb, group, resource, namespace }) => ({
+        verb,
+        group: clean(group),
+        resource: clean(resource),
+        namespace: namespace === null ? null : clean(namespace),
+      })),
+  };
 }
 
 /** Names of containers and tags are texts of the cluster. */

@@ -103,6 +103,21 @@ export interface SidecarJson {
   readonly container: string | null;
   readonly lease: string | null;
   readonly leading: boolean;
+  /** As the leader itself says: whether it is connected to its driver. Null: it was not asked, or does not say. As are those below. */
+  readonly connected: boolean | null;
+  /** Of its driver. */
+  readonly capabilities: readonly string[] | null;
+  /** Its flags that are not the defaults. */
+  readonly settings: Readonly<Record<string, string>> | null;
+  /** Those that its account lacks. */
+  readonly missingRights: readonly RightJson[] | null;
+}
+
+export interface RightJson {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly namespace: string | null;
 }
 
 /** What is said of one object. */

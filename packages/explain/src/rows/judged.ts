@@ -3,6 +3,7 @@
 import type { Decision } from './decision.ts';
 import type { KubeObject } from '@csi-sidecars/runtime';
 import { withLiveness } from '../actors/liveness.ts';
+import type { AnsweredController } from '../leader-answer/answer.ts';
 import type { Program, StageId, Verdict } from '../verdict.ts';
 import type { Context } from './context.ts';
 
@@ -23,7 +24,9 @@ export interface Judged {
   /** Of the program in charge. */
   readonly decision?: Decision | undefined;
   /** The leader that was asked itself: it is ours. */
-  readonly leader?: { readonly program: Program; readonly version: string; readonly pod: string | null } | undefined;
+  readonly leader?:
+    | ({ readonly program: Program } & Pick<AnsweredController, 'version' | 'pod' | 'driver' | 'settings' | 'rights'>)
+    | undefined;
   /** Of a pod: each of its volumes. */
   readonly volumes?: readonly (Judged & { readonly object: KubeObject; readonly kind: string })[];
 }
