@@ -185,6 +185,7 @@ it('[packaging#66] given an installed driver, when the page about operation is t
   await installDriver('my-driver');
   const page = openPage(`${folder}/operate.md`, {}, { 'values.yaml': values() });
   await page.section('Upgrade');
+  await page.section('Audit');
   console.info(page.report());
   expect(JSON.parse(await helm(['list', '--namespace=my-driver', '--output=json']))).toMatchObject([{ revision: '2' }]);
 });
