@@ -53,7 +53,7 @@ export interface SidecarParts {
   readonly rights: Rights;
   /** Undefined: what it decides is not recorded. */
   readonly inspection: Inspection | undefined;
-  /** Undefined: nobody can ask for an audit. */
+  /** Undefined: no audit can be asked for. */
   readonly auditBoard: AuditBoard | undefined;
   readonly tracing: Tracing | undefined;
   /** Set by the first run that led: a record of this process may then be another one's. */

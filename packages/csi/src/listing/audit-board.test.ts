@@ -24,7 +24,7 @@ function setUp() {
   return { clock, board, desk, stop, paused };
 }
 
-it('given nobody who asks, then a pause lasts as long as it is to', async () => {
+it('given no question, then a pause lasts as long as it is to', async () => {
   const { clock, paused, desk } = setUp();
   const pause = paused();
   await clock.advance(dayMs - 1);
@@ -33,7 +33,7 @@ it('given nobody who asks, then a pause lasts as long as it is to', async () => 
   expect([pause.isOver, desk.began(), clock.pending]).toEqual([true, false, 0]);
 });
 
-it('given somebody who asks during a pause, then it ends, and the pass knows that it was asked for', async () => {
+it('given a question during a pause, then the pause ends, and the pass knows that it was asked for', async () => {
   const { clock, board, desk, paused } = setUp();
   const pause = paused();
   board.ask();
@@ -41,7 +41,7 @@ it('given somebody who asks during a pause, then it ends, and the pass knows tha
   expect([pause.isOver, clock.pending, desk.began()]).toEqual([true, 0, true]);
   expect(board.state()).toEqual({ listed: 'volumes', isRunning: true, last: undefined });
   desk.ended(pass);
-  expect(board.state()).toEqual({ listed: 'volumes', isRunning: false, last: pass });
+  expect(board.state()).toEqual({ listed: 'volumes', isRunning: false, last: { ...pass, counts: {}, isWhole: true } });
 });
 
 it('given a question before the pause begins, then the pause does not begin', async () => {
@@ -108,4 +108,22 @@ it('given a controller that audits nothing, then there is no state, and a questi
   const board = createAuditBoard({ clock: new FakeClock() });
   board.ask();
   expect(board.state()).toBe(undefined);
+});
+
+it('given more findings than are kept, then those that a person has to look at are kept, and all are counted', () => {
+  const { board, desk } = setUp();
+  const finding = {
+    row: 'O4',
+    class: 'unconfirmed',
+    level: 'mayBeWork',
+    confirmed: false,
+    handle: 'h',
+    sinceMs: 0,
+    sentence: '',
+  };
+  const worse = { ...finding, row: 'O10', class: 'missing', level: 'difference' };
+  desk.ended({ ...pass, findings: [...Array.from({ length: 600 }, () => finding), worse] });
+  const last = board.state()?.last;
+  expect([last?.findings.length, last?.findings[0], last?.isWhole]).toEqual([500, worse, false]);
+  expect(last?.counts).toEqual({ unconfirmed: 600, missing: 1 });
 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What a controller remembers of its last audit, for whoever asks, and the wish for a pass now. It belongs to the process: a new term of the
+ * What a controller remembers of its last audit, for `/debug/audit`, and the request for a pass now. It belongs to the process: a new term of the
  * leader begins without a memory.
  */
 import type { Clock } from '@csi-sidecars/runtime';
@@ -28,18 +28,26 @@ export interface AuditedPass {
   readonly findings: readonly PassFinding[];
 }
 
+/** What is kept of a pass. */
+export interface KeptPass extends AuditedPass {
+  /** Of all findings, by class. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** False: the findings are the first ones of more, those that a person has to look at before the others. */
+  readonly isWhole: boolean;
+}
+
 export interface AuditState {
   readonly listed: 'volumes' | 'snapshots';
   readonly isRunning: boolean;
   /** Undefined: none has ended in this term. */
-  readonly last: AuditedPass | undefined;
+  readonly last: KeptPass | undefined;
 }
 
 /** Of the loop. */
 export interface AuditDesk {
-  /** Between two passes. Ends early if somebody asks for a pass. */
+  /** Between two passes. Ends early if a pass is asked for. */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** A pass begins. True: somebody has asked for it, and waits. */
+  /** A pass begins. True: it was asked for, and its result is waited for. */
   readonly began: () => boolean;
   readonly ended: (pass: AuditedPass | undefined) => void;
 }
@@ -54,6 +62,17 @@ export interface AuditBoard {
 }
 
 const betweenMs = 60 * 60_000;
+/** A driver may have thousands of volumes that nothing names. */
+const keptFindings = 500;
+const weights: readonly string[] = ['difference', 'doubtful', 'mayBeWork', 'info'];
+
+function keptOf(pass: AuditedPass): KeptPass {
+  const counts: Record<string, number> = {};
+  for (const { class: group } of pass.findings) counts[group] = (counts[group] ?? 0) + 1;
+  const ordered = pass.findings.toSorted((left, right) => weights.indexOf(left.level) - weights.indexOf(right.level));
+  const findings = ordered.slice(0, keptFindings);
+  return { ...pass, findings, counts, isWhole: findings.length === ordered.length };
+}
 
 export function createAuditBoard({ clock }: { readonly clock: Pick<Clock, 'sleep' | 'monotonicMs'> }): AuditBoard {
   let state: AuditState | undefined;
@@ -89,7 +108,7 @@ export function createAuditBoard({ clock }: { readonly clock: Pick<Clock, 'sleep
           return wasAsked;
         },
         ended: (pass) => {
-          state = { listed, isRunning: false, last: pass ?? state?.last };
+          state = { listed, isRunning: false, last: pass === undefined ? state?.last : keptOf(pass) };
         },
       };
     },

@@ -119,7 +119,7 @@ function aDesk() {
   return { board, desk: board.open('volumes') };
 }
 
-it('given somebody who has asked for the pass, then it begins at once; otherwise instances do not list together', async () => {
+it('given a pass that was asked for, then it begins at once; otherwise instances do not list together', async () => {
   const asked = aDesk();
   asked.board.ask();
   expect((await passed(onePage, undefined, asked.desk)).waitedMs).toBe(0);

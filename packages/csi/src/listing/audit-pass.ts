@@ -16,7 +16,7 @@ export interface AuditDeps {
   /** Calls of the other loops that are under way. */
   readonly underWay: () => number;
   readonly metrics: AuditMetrics;
-  /** Where the pass reports. Default: nowhere, and nobody can ask for one. */
+  /** Where the pass reports. Default: nowhere, and no pass can be asked for. */
   readonly desk?: AuditDesk | undefined;
   readonly settings: {
     readonly auditIntervalMs: number;
@@ -75,7 +75,7 @@ export async function auditPass<
   { listed, page, collector, compare, ...texts }: AuditSpec<P, L, C>,
 ): Promise<{ readonly compared: C; readonly isWhole: boolean }> {
   const { auditIntervalMs, timeoutMs, workerThreads } = settings;
-  // Somebody who has asked waits for it.
+  // Its result is waited for.
   if (desk?.began() !== true) await clock.sleep(random.next() * spread * auditIntervalMs, signal);
   const startedMs = clock.monotonicMs();
   const ended = (pass: Pick<AuditedPass, 'result' | 'reason' | 'entries' | 'findings'>): void => {

@@ -101,8 +101,8 @@ describe('the last audit of the leaders', () => {
   it('given no difference, then the exit code is 0; given what may be work, then it is 3', async () => {
     expect((await audit((program) => anAudit(program))).code).toBe(0);
     const young = { ...finding, row: 'O3', class: 'young', level: 'mayBeWork', confirmed: false };
-    const told = { ...last, counts: { young: 1 }, findings: [young] };
-    expect((await audit((program) => anAudit(program, { last: told }))).code).toBe(3);
+    const answered = { ...last, counts: { young: 1 }, findings: [young] };
+    expect((await audit((program) => anAudit(program, { last: answered }))).code).toBe(3);
   });
 
   it('given more differences than are answered, then the counts are whole and summed, and a line says so', async () => {
@@ -211,8 +211,8 @@ describe('whatever else answers', () => {
 
   it('given a text with control characters in a finding, then none reaches the screen', async () => {
     const odd = { ...finding, handle: 'vol\u001b[2J', sentence: 'a\nb' };
-    const told = { ...last, counts: { unrecorded: 1 }, findings: [odd] };
-    const { host } = await audit((program) => anAudit(program, { last: told }), ['-o', 'text', '--kinds=volumes']);
+    const answered = { ...last, counts: { unrecorded: 1 }, findings: [odd] };
+    const { host } = await audit((program) => anAudit(program, { last: answered }), ['-o', 'text', '--kinds=volumes']);
     expect(host.printed()).toContain('vol?[2J');
     expect(['\u001b', 'a\nb'].filter((odd) => host.printed().includes(odd))).toEqual([]);
   });
@@ -224,7 +224,7 @@ describe('the command line', () => {
     [['--driver-address=/csi/csi.sock']],
     [['--via=http://127.0.0.1:1']],
     [['--confirm=1']],
-  ])('given --via-pod and %j, then the exit code is 2, and nobody is asked', async (args) => {
+  ])('given --via-pod and %j, then the exit code is 2, and no leader is asked', async (args) => {
     const { code, asked } = await audit(() => ({}), args);
     expect([code, asked]).toEqual([2, []]);
   });

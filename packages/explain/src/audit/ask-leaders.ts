@@ -8,7 +8,7 @@ import type { ViaPorts } from '../leader-answer/ask.ts';
 import type { Program } from '../verdict.ts';
 import type { AuditKind } from './audit-flags.ts';
 import type { Report } from './report.ts';
-import { parseAudit, type ToldAudit, type ToldPass } from './told.ts';
+import { parseAudit, type AnsweredAudit, type AnsweredPass } from './leader-audit.ts';
 
 export interface AskLeaders {
   readonly via: ViaPorts;
@@ -28,27 +28,27 @@ const pollMs = 5_000;
 const programs = { volumes: 'csi-provisioner', snapshots: 'csi-snapshotter' } as const;
 type Half = keyof typeof programs;
 
-interface Told {
+interface Answered {
   readonly half: Half;
-  readonly audit: ToldAudit;
-  readonly last: ToldPass;
+  readonly audit: AnsweredAudit;
+  readonly last: AnsweredPass;
 }
 
 /** Rejects with a CommandError if the driver is another one, or if the last audit has failed. */
 export async function askedReport(ask: AskLeaders, asked: AskedAudit): Promise<Report> {
   const { cluster } = ask;
   const { driver, kinds } = asked;
-  const told: Told[] = [];
+  const answered: Answered[] = [];
   const notRun: Report['notRun'][number][] = [];
   for (const half of ['volumes', 'snapshots'] as const) {
     if (!kinds.has(half)) continue;
     const answer = await lastOf(ask, asked, half);
     if (typeof answer === 'string') notRun.push({ kind: half, because: answer, isUnread: true });
-    else told.push({ half, ...answer });
+    else answered.push({ half, ...answer });
   }
   if (kinds.has('attachments'))
     notRun.push({ kind: 'attachments', because: 'csi-attacher reports them in its metrics only', isUnread: false });
-  const entriesOf = (half: Half): number => told.find((each) => each.half === half)?.last.entries ?? 0;
+  const entriesOf = (half: Half): number => answered.find((each) => each.half === half)?.last.entries ?? 0;
   return {
     driver,
     kinds,
@@ -56,15 +56,15 @@ export async function askedReport(ask: AskLeaders, asked: AskedAudit): Promise<R
     // The program works with the driver, whatever objects there are.
     isKnown: true,
     lists: 1,
-    findings: told.flatMap(({ last }) => last.findings),
-    counts: summed(told.map(({ last }) => last.counts)),
+    findings: answered.flatMap(({ last }) => last.findings),
+    counts: summed(answered.map(({ last }) => last.counts)),
     foreign: 0,
     notRun,
-    incomplete: told.flatMap(({ half, last }) =>
+    incomplete: answered.flatMap(({ half, last }) =>
       last.result === 'ok' ? [] : [{ kind: half, because: last.reason ?? 'it is not whole' }],
     ),
     entries: { volumes: entriesOf('volumes'), snapshots: entriesOf('snapshots') },
-    leaders: told.map(({ half, audit, last }) => ({
+    leaders: answered.map(({ half, audit, last }) => ({
       listed: half,
       program: audit.program,
       pod: audit.pod,
@@ -83,7 +83,7 @@ function summed(all: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string
 }
 
 /** Or why there is none. */
-async function lastOf(ask: AskLeaders, asked: AskedAudit, half: Half): Promise<Omit<Told, 'half'> | string> {
+async function lastOf(ask: AskLeaders, asked: AskedAudit, half: Half): Promise<Omit<Answered, 'half'> | string> {
   const { via, clock, cluster, note } = ask;
   const program: Program = programs[half];
   const question = { program, driver: asked.driver, namespace: asked.driverNamespace };

@@ -180,7 +180,7 @@ describe('whatever fails', () => {
     ['no argument for an endpoint', [], 'has no --http-endpoint'],
     ['an endpoint without a port', ['--http-endpoint=here'], 'has no --http-endpoint'],
     ['a port that is none', ['--http-endpoint=:70000'], 'has no --http-endpoint'],
-  ])('[explain#78] given %s, then one line says so, and nobody is asked', async (_what, args, line) => {
+  ])('[explain#78] given %s, then one line says so, and no leader is asked', async (_what, args, line) => {
     const host = refusedClaim(args);
     const { askPod, questions } = answering({});
     const { code } = await explainWith(host, viaPod, { askPod });
@@ -188,7 +188,7 @@ describe('whatever fails', () => {
     expect(host.logged().trimEnd().split('\n')).toEqual([expect.stringContaining(line)]);
   });
 
-  it('[explain#78] given an attachment whose attacher nobody leads, then one line says so', async () => {
+  it('[explain#78] given an attachment whose attacher has no leader, then one line says so', async () => {
     const host = clusterOf([csiDriver()]);
     const name = `external-attacher-leader-${driver.replaceAll('.', '-')}`;
     add(host, attachment('csi-1', { metadata: { creationTimestamp: ago(host, 720) } }));

@@ -37,7 +37,7 @@ export function viaOf(ports: AskPorts, values: ViaValues, { ask = askHttp, askPo
   return { ...ports, flag: '--via', endpoints: async () => known };
 }
 
-/** Who asks again and again writes each line once. */
+/** Each line is written once, however often the leaders are asked. */
 export function once(write: (line: string) => void): (line: string) => void {
   const written = new Set<string>();
   return (line) => {

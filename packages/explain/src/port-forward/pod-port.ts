@@ -20,7 +20,7 @@ export function askPodThrough(dial: ApiConnection['dial'], headers: Readonly<Rec
     const [{ forwardTo }, dialed] = await Promise.all([import('./websocket.ts'), dial()]);
     const stream = await forwardTo({ ...dialed, headers: { ...dialed.headers, ...headers } }, target, signal);
     try {
-      // Whoever gets a stream that has failed waits for ever.
+      // A request over a stream that has failed waits for ever.
       if (stream.errored !== null) throw stream.errored;
       // The port-forward ends on the loopback of the pod, and the host has to name it.
       return await askHttp(new URL(path, `http://127.0.0.1:${target.port}`), signal, () => stream);

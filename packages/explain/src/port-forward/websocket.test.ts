@@ -140,12 +140,12 @@ describe('whatever else happens', () => {
     ['given nonsense', { refuse: (socket) => void socket.end('nonsense\r\n\r\n') }, 'Parse Error'],
     ['given another subprotocol', { protocol: 'v5.channel.k8s.io' }, 'invalid subprotocol'],
     [
-      'given a port at which nobody listens',
+      'given a port at which no process listens',
       { pod: (socket) => socket.send(onChannel(1, 'dial tcp 127.0.0.1:8080: connection refused\n')) },
       'the port-forward has failed: dial tcp 127.0.0.1:8080: connection refused',
     ],
     [
-      'given a port at which nobody listens, which is reported before the request',
+      'given a port at which no process listens, which is reported before the request',
       {
         opened: (socket) => {
           sayPort(socket);

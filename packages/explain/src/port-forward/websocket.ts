@@ -72,7 +72,7 @@ function streamOf(webSocket: WebSocket, end: () => void): Duplex {
       done(error);
     },
   });
-  // Whoever uses the stream has a listener of its own; before that, the caller gets the rejection.
+  // The user of the stream has a listener of its own; before that, the caller gets the rejection.
   stream.on('error', () => undefined);
   webSocket.on('message', (message, isBinary) => {
     const channel = message[0] ?? -1;

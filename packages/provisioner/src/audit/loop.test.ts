@@ -53,7 +53,7 @@ const passes = (p: Fixture, result: string): number =>
   p.metrics.value('csi_sidecars_audit_passes_total', { kind: 'volumes', result }) ?? 0;
 
 describe('the periodic audit', () => {
-  it('given somebody who asks, then a pass begins long before its time, and what it finds is remembered', async () => {
+  it('given a question, then a pass begins long before its time, and what it finds is remembered', async () => {
     let board: AuditBoard | undefined;
     const p = await audited({ auditBoardOf: (clock) => (board = createAuditBoard({ clock })) });
     const left = await make(p, 'left');

@@ -104,7 +104,7 @@ function controllerOf(inspection: Inspection, subject: Subject | undefined): Con
 
 const mostCharacters = 256;
 
-/** A value of a flag is a text of whoever wrote the command line: it may be long, and hold a credential. */
+/** A value of a flag comes from the author of the command line: it may be long, and hold a credential. */
 function shownFacts({ settings, ...facts }: ControllerFacts): ControllerFacts {
   if (settings === null) return { ...facts, settings };
   const shown = Object.entries(settings).map(([name, value]) => [name, shownText(value).slice(0, mostCharacters)]);

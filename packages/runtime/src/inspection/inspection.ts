@@ -37,7 +37,7 @@ export interface ControllerFacts {
     /** As the driver names them: `CREATE_DELETE_VOLUME`. */
     readonly capabilities: readonly string[];
   } | null;
-  /** Flags whose values are not the defaults, as texts. Without flags that lead to credentials: whoever asks is shown them. */
+  /** Flags whose values are not the defaults, as texts. Without flags that lead to credentials: every reader of the endpoint sees them. */
   readonly settings: Readonly<Record<string, string>> | null;
   /** Those that its account lacks. */
   readonly rights:

@@ -3,7 +3,7 @@
  * `/debug/audit`: the last periodic audit of each controller that makes one. If a leader has none, one begins because of the question, at most
  * one an hour. Who may ask, and how often: as for `/debug/explain`.
  */
-import type { AuditBoard, AuditedPass, PassFinding } from '@csi-sidecars/csi';
+import type { AuditBoard, KeptPass, PassFinding } from '@csi-sidecars/csi';
 import type { HttpRoute } from '@csi-sidecars/runtime';
 import { debugRoute, type Inspection, shownText } from '@csi-sidecars/runtime/internal';
 import type { ProcessHost } from './host.ts';
@@ -63,13 +63,11 @@ function answerOf(
 }
 
 function lastOf(
-  { startedMs, endedMs, result, reason, entries, findings }: AuditedPass,
+  { startedMs, endedMs, result, reason, entries, findings, counts, isWhole }: KeptPass,
   fits: (finding: object) => boolean,
 ): object {
-  const counts: Record<string, number> = {};
-  for (const { class: group } of findings) counts[group] = (counts[group] ?? 0) + 1;
   const shown: object[] = [];
-  for (const finding of findings.toSorted((left, right) => weight(right) - weight(left))) {
+  for (const finding of findings) {
     const json = findingOf(finding);
     if (!fits(json)) break;
     shown.push(json);
@@ -82,13 +80,8 @@ function lastOf(
     entries,
     counts,
     findings: shown,
-    truncated: shown.length < findings.length,
+    truncated: !isWhole || shown.length < findings.length,
   };
-}
-
-/** What a person has to look at comes first. */
-function weight({ level }: PassFinding): number {
-  return ['info', 'mayBeWork', 'doubtful', 'difference'].indexOf(level);
 }
 
 function findingOf(finding: PassFinding): object {

@@ -64,7 +64,7 @@ export interface ControllerContext<V, G extends string> {
   readonly clock: Clock;
   readonly random: Random;
   readonly host: ProgramHost;
-  /** Undefined: nobody can ask for an audit. */
+  /** Undefined: no audit can be asked for. */
   readonly auditBoard?: AuditBoard | undefined;
   /** Undefined: nothing is traced. */
   readonly tracing?: Tracing | undefined;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The flags of a command line as they may be shown to whoever may ask: those with another value than by default. */
+/** The flags of a command line as the readers of an endpoint may see them: those with another value than by default. */
 import type { Flag, Flags } from '../flags/flag.ts';
 import { formatGoDuration } from '../flags/go-duration.ts';
 

@@ -15,7 +15,7 @@ import {
 } from '../leader-answer/checked.ts';
 import type { FindingWithUsers } from './compare.ts';
 
-export interface ToldPass {
+export interface AnsweredPass {
   readonly endedMs: number;
   readonly result: 'ok' | 'incomplete' | 'failed';
   readonly reason: string | null;
@@ -27,7 +27,7 @@ export interface ToldPass {
   readonly isTruncated: boolean;
 }
 
-export interface ToldAudit {
+export interface AnsweredAudit {
   readonly program: string;
   /** Null: the program does not know its driver yet. */
   readonly driver: string | null;
@@ -37,24 +37,24 @@ export interface ToldAudit {
   readonly listed: 'volumes' | 'snapshots' | null;
   readonly running: boolean;
   /** Null: none has ended since it leads. */
-  readonly last: ToldPass | null;
+  readonly last: AnsweredPass | null;
 }
 
 const mostFindings = 1_000;
 
 /** Undefined: the text is no answer of `/debug/audit`. */
-export function parseAudit(text: string): readonly ToldAudit[] | undefined {
+export function parseAudit(text: string): readonly AnsweredAudit[] | undefined {
   try {
     const answer = record(JSON.parse(text));
     if (answer['kind'] !== 'DebugAudit' || answer['apiVersion'] !== 'csi-sidecars/v1') return undefined;
     const pod = string(answer['pod']);
-    return list(answer['controllers']).map((each) => toldOf(record(each), pod));
+    return list(answer['controllers']).map((each) => answeredOf(record(each), pod));
   } catch {
     return undefined;
   }
 }
 
-function toldOf(fields: Fields, pod: string): ToldAudit {
+function answeredOf(fields: Fields, pod: string): AnsweredAudit {
   return {
     program: word(fields['program']),
     driver: orNull(fields['driver'], string),
@@ -66,7 +66,7 @@ function toldOf(fields: Fields, pod: string): ToldAudit {
   };
 }
 
-function passOf(fields: Fields): ToldPass {
+function passOf(fields: Fields): AnsweredPass {
   const counts = Object.entries(record(fields['counts']));
   list(counts);
   const endedMs = time(fields['endedAt']);
