@@ -37,7 +37,14 @@ const driver = {
 };
 const values = {
   driver,
-  storageClasses: [{ name: 'fast', default: true, allowVolumeExpansion: true }],
+  storageClasses: [
+    {
+      name: 'fast',
+      default: true,
+      allowVolumeExpansion: true,
+      parameters: { 'csi.storage.k8s.io/fstype': 'ext4' },
+    },
+  ],
   volumeSnapshotClasses: [{ name: 'snap', default: true, deletionPolicy: 'Delete' }],
   volumeAttributesClasses: [{ name: 'gold', parameters: { iops: '1000' } }],
 };

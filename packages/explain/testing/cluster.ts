@@ -30,6 +30,7 @@ import {
   roleBindings,
   roles,
   statefulSets,
+  validatingWebhooks,
 } from '../src/cluster/kinds.ts';
 import { type ExplainDeps, runExplain } from '../src/index.ts';
 import type { Explanation } from '../src/report/explanation.ts';
@@ -59,7 +60,7 @@ const furtherKinds: readonly ResourceType[] = [
     status: 'absent' as const,
     names: 'path' as const,
   })),
-  { ...endpointSlices, status: 'absent' },
+  ...[endpointSlices, validatingWebhooks].map((resource) => ({ ...resource, status: 'absent' as const })),
   ...[
     volumeSnapshots,
     volumeSnapshotContents,

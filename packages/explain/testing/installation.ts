@@ -282,7 +282,8 @@ export function snapshotControllerSet(changes: WorkloadChanges = {}): KubeObject
 const born = { creationTimestamp: '2024-01-01T00:00:00Z' };
 
 export const namedDriver = (spec: object = {}, name: string = driver): KubeObject => ({
-  ...csiDriver(name, spec),
+  // The server would say ReadWriteOnceWithFSType, and the class names no type.
+  ...csiDriver(name, { fsGroupPolicy: 'File', ...spec }),
   metadata: { name, ...born },
 });
 
@@ -351,6 +352,19 @@ export interface AskedRight {
   readonly resource: string;
 }
 
+/** All values that the findings of a document have as evidence. */
+export function seenIn({ findings }: Diagnosis): readonly string[] {
+  return findings.flatMap(({ evidence }) => evidence.map(({ value }) => value));
+}
+
+/** An API server of this version: `v1.30.14`. */
+export function ofVersion(gitVersion: string): (transport: Transport) => Transport {
+  return (transport) => async (request) =>
+    request.path === '/version'
+      ? { status: 200, headers: { 'content-type': 'application/json' }, body: answer(JSON.stringify({ gitVersion })) }
+      : await transport(request);
+}
+
 /** Answers SubjectAccessReviews: `undefined` is an authorizer without an opinion that has failed. */
 export function reviewing(decide: (asked: AskedRight) => boolean | undefined): (transport: Transport) => Transport {
   return (transport) => async (request) => {
@@ -386,6 +400,22 @@ export interface Case {
   readonly args?: readonly string[];
   /** Empty: that is fine. */
   readonly found: readonly string[];
+  /** Values that contradict each other, in the evidence of what is found. */
+  readonly seen?: readonly string[];
+  /** Of the API server. Default: that of the newest Kubernetes. */
+  readonly version?: string;
+}
+
+/** What is found in the installation with this change, and which of the values of the case are not in the evidence. */
+export async function judged({ change, args, seen = [], version }: Case): Promise<{
+  readonly found: readonly string[];
+  readonly unseen: readonly string[];
+}> {
+  const host = installation(version === undefined ? {} : { intercept: ofVersion(version) });
+  change(host);
+  const { found, document } = await doctor(host, args);
+  const values = seenIn(document);
+  return { found: found.toSorted(), unseen: seen.filter((value) => !values.includes(value)) };
 }
 
 /** The title of the test of a case. */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+export { isOfNode, managedByOf } from './capacity/managed-by.ts';
 export { createProvisioner } from './provisioner.ts';
 export {
   cloningProtection,

@@ -83,6 +83,26 @@ export const crds: Resource<Crd> = {
   namespaced: false,
 };
 
+export interface AdmissionWebhooks extends KubeObject {
+  readonly webhooks?:
+    | readonly {
+        readonly name?: string;
+        /** `Fail` or `Ignore`. */
+        readonly failurePolicy?: string;
+        readonly clientConfig?: { readonly service?: { readonly namespace?: string; readonly name?: string } };
+        readonly rules?: readonly { readonly apiGroups?: readonly string[] }[] | null;
+      }[]
+    | null;
+}
+
+export const validatingWebhooks: Resource<AdmissionWebhooks> = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  plural: 'validatingwebhookconfigurations',
+  kind: 'ValidatingWebhookConfiguration',
+  namespaced: false,
+};
+
 export interface EndpointSlice extends KubeObject {
   readonly endpoints?: readonly { readonly conditions?: { readonly ready?: boolean } }[] | null;
 }

@@ -32,6 +32,11 @@ export const doctorRules: readonly UsedRule[] = [
     resources: ['clusterrolebindings', 'clusterroles', 'rolebindings', 'roles'],
     verbs: ['list'],
   },
+  {
+    apiGroups: ['admissionregistration.k8s.io'],
+    resources: ['validatingwebhookconfigurations'],
+    verbs: ['list'],
+  },
   { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['get'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get'] },

@@ -2,18 +2,27 @@
 /** All checks, in the order of the page `docs/reference/doctor.md`. Ids are never used again. */
 import type { Check } from '../check.ts';
 import { capacityChecks } from './capacity.ts';
+import { capacityUpkeepChecks } from './capacity-upkeep.ts';
 import { classChecks } from './classes.ts';
 import { crdChecks } from './crds.ts';
 import { containerChecks } from './driver-containers.ts';
+import { driverFieldChecks, nodeFieldChecks } from './driver-fields.ts';
 import { driverChecks } from './driver-objects.ts';
+import { groupCrdChecks } from './group-crds.ts';
+import { leaseHolderChecks } from './lease-holders.ts';
 import { leaseChecks } from './leases.ts';
 import { loadAndClockChecks } from './load-and-clock.ts';
+import { goneNodeChecks } from './gone-nodes.ts';
+import { nodeRightsChecks } from './node-rights.ts';
 import { nodeChecks } from './nodes.ts';
 import { programChecks } from './programs.ts';
+import { finalizerChecks } from './provisioning-finalizers.ts';
 import { rightsChecks } from './rights.ts';
 import { snapshotChecks } from './snapshots.ts';
 import { stuckChecks } from './stuck.ts';
+import { timeoutChecks } from './timeouts.ts';
 import { topologyChecks } from './topology.ts';
+import { skewChecks, versionChecks } from './versions.ts';
 import type { Part } from '../ids.ts';
 
 export const partTitles: Readonly<Record<Part, string>> = {
@@ -34,16 +43,27 @@ export const partTitles: Readonly<Record<Part, string>> = {
 
 export const allChecks: readonly Check[] = [
   ...rightsChecks,
+  ...nodeRightsChecks,
   ...driverChecks,
+  ...driverFieldChecks,
   ...containerChecks,
+  ...timeoutChecks,
   ...leaseChecks,
+  ...leaseHolderChecks,
   ...programChecks,
+  ...versionChecks,
   ...crdChecks,
+  ...groupCrdChecks,
   ...topologyChecks,
   ...classChecks,
   ...snapshotChecks,
   ...capacityChecks,
+  ...capacityUpkeepChecks,
   ...nodeChecks,
+  ...goneNodeChecks,
+  ...skewChecks,
+  ...nodeFieldChecks,
   ...stuckChecks,
+  ...finalizerChecks,
   ...loadAndClockChecks,
 ];

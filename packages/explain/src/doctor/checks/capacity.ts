@@ -7,7 +7,7 @@ import { driverName } from './driver-objects.ts';
 import { counted, yamlOf } from './wording.ts';
 import type { CapacityFacts, DriverFacts } from '../readings/facts.ts';
 
-function ownOf(capacities: readonly CapacityFacts[], { name }: DriverFacts): readonly CapacityFacts[] {
+export function ownOf(capacities: readonly CapacityFacts[], { name }: DriverFacts): readonly CapacityFacts[] {
   return capacities.filter(({ driver }) => driver === name);
 }
 

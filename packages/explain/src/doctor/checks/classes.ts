@@ -249,4 +249,42 @@ const attributes: Check = clusterCheck({
   },
 });
 
-export const classChecks: readonly Check[] = [defaults, parameters, absentSecrets, growing, immediate, attributes];
+const neverDeleted: Check = driverCheck({
+  id: 'class-7',
+  severity: 'info',
+  wrong:
+    'volumes of a class are to be deleted with their claims, other sidecars of its driver run, and no csi-provisioner',
+  mend: 'run csi-provisioner, or make the class again with reclaimPolicy: Retain',
+  causes: ['stuck-1'],
+  reads: ['classes', 'workloads', 'leading'],
+  judge: (driver, { classes, workloads, leading }) => {
+    const own = classesOf(classes, driver).filter(({ reclaimPolicy = 'Delete' }) => reclaimPolicy === 'Delete');
+    const [first] = own;
+    const all = workloads.of(driver.name);
+    // Where nothing of the driver's controllers is seen, they may run outside of the cluster.
+    const [other] = running(all, 'csi-attacher', 'csi-resizer', 'csi-snapshotter');
+    if (first === undefined || other === undefined) return [];
+    if (running(all, 'csi-provisioner').length > 0 || isLed(leading, driver, 'csi-provisioner')) return [];
+    return [
+      problem(`class ${first.metadata?.name} says Delete, and no csi-provisioner of ${driver.name} runs`, {
+        program: 'csi-provisioner',
+        objects: own.map(className),
+        evidence: [
+          factOf(textOf(className(first)), 'reclaimPolicy', first.reclaimPolicy ?? 'Delete (by default)'),
+          factOf(calledBy(other.workload), 'csi-provisioner', undefined),
+        ],
+        look: yamlOf(other.workload.object),
+      }),
+    ];
+  },
+});
+
+export const classChecks: readonly Check[] = [
+  defaults,
+  parameters,
+  absentSecrets,
+  growing,
+  immediate,
+  attributes,
+  neverDeleted,
+];

@@ -140,11 +140,13 @@ const cases: readonly Case[] = [
   {
     given: 'a csi-snapshotter two major versions behind',
     change: (host) => add(host, withSnapshotter('v6.3.0')),
+    args: ['--only=crd'],
     found: ['warn crd-6'],
   },
   {
     given: 'a csi-snapshotter one major version behind',
     change: (host) => add(host, withSnapshotter('v7.0.1')),
+    args: ['--only=crd'],
     found: [],
   },
 ];

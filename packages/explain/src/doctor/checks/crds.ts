@@ -5,11 +5,11 @@ import { type Running, running } from '../readings/sidecars.ts';
 import { calledBy, electionPlace, imageFact, timeText, yamlOf } from './wording.ts';
 import type { CrdFacts, Workloads } from '../readings/facts.ts';
 
-function crdName({ name }: CrdFacts): { readonly kind: string; readonly name: string } {
+export function crdName({ name }: CrdFacts): { readonly kind: string; readonly name: string } {
   return { kind: 'CustomResourceDefinition', name };
 }
 
-function look({ name }: CrdFacts): readonly string[] | undefined {
+export function look({ name }: CrdFacts): readonly string[] | undefined {
   return yamlOf({ kind: 'customresourcedefinition', name });
 }
 

@@ -52,7 +52,11 @@ const cases: readonly Case[] = [
     given: '[explain#94] attachRequired unset, and no csi-attacher',
     change: (host) => {
       host.server.objects.remove(leases, attacherLease);
-      add(host, { ...namedDriver(), spec: {} }, controller({ containers: others('csi-attacher') }));
+      add(
+        host,
+        { ...namedDriver(), spec: { fsGroupPolicy: 'File' } },
+        controller({ containers: others('csi-attacher') }),
+      );
     },
     found: ['error driver-2'],
   },

@@ -185,7 +185,7 @@ it('given CSINodes that may not be read, when examined, then nobody is said to b
   ];
   const { code, found, document } = await doctor(installation({ rules }), ['--only=node']);
   expect([code, found]).toEqual([5, []]);
-  expect(document.notRun.map(({ id }) => id)).toEqual(['node-1', 'node-4']);
+  expect(document.notRun.map(({ id }) => id)).toEqual(['node-1', 'node-4', 'node-5']);
   expect(document.notRun[0]?.missing[0]).toMatchObject({
     verb: 'list',
     resource: csiNodes.plural,

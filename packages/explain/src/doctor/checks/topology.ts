@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Part topology: what drivers register on nodes, what nodes are labelled with, and what classes ask for. */
 import type { ObjectName } from '../../verdict.ts';
-import { type Check, driverCheck, factOf, type Judgement, problem } from '../check.ts';
+import { type Check, driverCheck, factOf, type Judgement, problem, textOf } from '../check.ts';
 import { describeOf, yamlOf } from './wording.ts';
 import type { DriverFacts, Registration } from '../readings/facts.ts';
 
@@ -66,6 +66,8 @@ const impossible: Check = driverCheck({
     const on = registered(registrations, driver);
     if (on.length === 0) return [];
     const keys = new Set(on.flatMap((each) => each.keys));
+    // Without any key the class has no effect: topo-4 reports it.
+    if (keys.size === 0) return [];
     const names = new Set(on.map(({ node }) => node));
     const own = nodes.filter(({ name }) => names.has(name));
     return classes
@@ -128,6 +130,47 @@ const differing: Check = driverCheck({
   },
 });
 
+const keyless: Check = driverCheck({
+  id: 'topo-4',
+  severity: 'warn',
+  wrong:
+    'the driver has no topology key on any node, and a class has allowedTopologies, or a volume that was made has a node affinity',
+  mend: 'see why the driver registers no topology: its own arguments, or its version',
+  reads: ['registrations', 'classes', 'volumes'],
+  judge: (driver, { registrations, classes, volumes }) => {
+    const on = registered(registrations, driver);
+    const [known] = on;
+    if (known === undefined || on.some(({ keys }) => keys.length > 0)) return [];
+    const own = classes.filter(
+      ({ provisioner, allowedTopologies = [] }) => provisioner === driver.name && allowedTopologies.length > 0,
+    );
+    const [first] = own;
+    const volume = volumes.find(
+      ({ driver: of, isProvisioned, hasAffinity }) => of === driver.name && isProvisioned && hasAffinity,
+    );
+    const none = factOf(`CSINode ${known.node}`, `topologyKeys of ${driver.name}`, undefined);
+    if (first !== undefined) {
+      const object = { kind: 'StorageClass', name: first.metadata?.name ?? '' };
+      return [
+        problem(`allowedTopologies of class ${object.name} have no effect: ${driver.name} has no topology keys`, {
+          objects: own.map(({ metadata }) => ({ kind: 'StorageClass', name: metadata?.name ?? '' })),
+          evidence: [none, factOf(textOf(object), 'allowedTopologies', JSON.stringify(first.allowedTopologies))],
+          look: yamlOf(object),
+        }),
+      ];
+    }
+    if (volume === undefined) return [];
+    const object = { kind: 'PersistentVolume', name: volume.name };
+    return [
+      problem(`volume ${volume.name} is reachable from some nodes only, and ${driver.name} has no topology keys`, {
+        objects: [object],
+        evidence: [none, factOf(textOf(object), 'spec.nodeAffinity', 'has terms')],
+        look: yamlOf(object),
+      }),
+    ];
+  },
+});
+
 const sameId: Check = driverCheck({
   id: 'topo-5',
   severity: 'warn',
@@ -150,4 +193,4 @@ const sameId: Check = driverCheck({
   },
 });
 
-export const topologyChecks: readonly Check[] = [unlabelled, impossible, differing, sameId];
+export const topologyChecks: readonly Check[] = [unlabelled, impossible, differing, keyless, sameId];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** CSIStorageCapacity objects: of which driver and class, and who keeps them. */
 import { type CSIStorageCapacity, csiStorageCapacities, type KubeObject } from '@csi-sidecars/runtime';
-import { nameOf } from '../../facts/objects.ts';
+import { nameOf, timeOf } from '../../facts/objects.ts';
 import { reducedSource, type Source } from './source.ts';
 import type { CapacityFacts } from './facts.ts';
 
@@ -17,5 +17,12 @@ export const capacitySource: Source<readonly CapacityFacts[]> = reducedSource(
     className: object.storageClassName,
     managedBy: object.metadata?.labels?.[managedByLabel],
     topology: object.nodeTopology,
+    owners: (object.metadata?.ownerReferences ?? []).map(({ kind, name, uid }) => ({ kind, name, uid })),
+    changedMs: changedMs(object),
   }),
 );
+
+function changedMs({ metadata }: KubeObject): number | undefined {
+  const times = (metadata?.managedFields ?? []).map(({ time }) => timeOf(time)).filter((ms) => ms !== undefined);
+  return times.length === 0 ? undefined : Math.max(...times);
+}

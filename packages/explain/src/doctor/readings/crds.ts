@@ -2,7 +2,8 @@
 /** The definitions of the snapshot kinds, and whether the service that converts them has somebody who answers. */
 import { X509Certificate } from 'node:crypto';
 import { crds, endpointSlices, type Crd } from '../../cluster/kinds.ts';
-import { type Gathering, isRead, listed, missingGet, rightOf, type Source, value } from './source.ts';
+import { endpointsOf } from './endpoints.ts';
+import { type Gathering, missingGet, rightOf, type Source, value } from './source.ts';
 import type { CrdFacts, WebhookFacts } from './facts.ts';
 
 const snapshotNames = ['volumesnapshots', 'volumesnapshotcontents', 'volumesnapshotclasses'].map(
@@ -42,20 +43,11 @@ async function webhookOf(gathering: Gathering, { spec }: Crd): Promise<WebhookFa
   if (spec?.conversion?.strategy !== 'Webhook') return undefined;
   const { caBundle = '', service } = spec.conversion.webhook?.clientConfig ?? {};
   const { namespace = '', name = '' } = service ?? {};
-  const query = {
-    namespace,
-    labelSelector: `kubernetes.io/service-name=${name}`,
-    notKnown: 'whether the conversion webhook is answered',
-  };
-  const slices = await listed(gathering, endpointSlices, query);
+  const asked = { namespace, name, notKnown: 'whether the conversion webhook is answered' };
   return {
     namespace,
     service: name,
-    readyEndpoints: isRead(slices)
-      ? slices.value.flatMap(({ endpoints }) => endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false)
-          .length
-      : undefined,
-    missing: isRead(slices) ? [] : slices.missing,
+    ...(await endpointsOf(gathering, asked)),
     authority: authorityOf(caBundle),
   };
 }

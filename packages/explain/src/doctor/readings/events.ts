@@ -5,17 +5,22 @@ import { codeIn, lastMs, textOf } from '../../facts/events.ts';
 import { isRead, listed, type Source, together, value } from './source.ts';
 import type { EventFacts } from './facts.ts';
 
-const reasons = ['ProvisioningFailed', 'FailedAttachVolume'];
+/** Of some reasons only what this finds in the text. */
+const reasons: Readonly<Record<string, RegExp>> = {
+  ProvisioningFailed: /^/,
+  FailedAttachVolume: /^/,
+  FailedMount: /volume mode "Ephemeral" not supported by driver/,
+};
 const longest = 300;
 
 /** Of each reason the server selects its own, so that other events are not read. */
 export const eventSource: Source<readonly EventFacts[]> = {
   rights: ['list events'],
   read: async (gathering) => {
-    const reads = reasons.map(async (reason) => {
+    const reads = Object.entries(reasons).map(async ([reason, wanted]) => {
       const found: EventFacts[] = [];
       const keep = (event: Event): undefined => {
-        found.push(factsOf(event));
+        if (wanted.test(textOf(event))) found.push(factsOf(event));
       };
       const query = { fieldSelector: `reason=${reason}`, keep, most: 20, notKnown: 'why volumes fail' };
       const read = await listed(gathering, events, query);

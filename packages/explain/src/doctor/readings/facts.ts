@@ -31,6 +31,7 @@ export interface Readings {
   readonly grants: Grants;
   readonly lacking: readonly Lacking[];
   readonly crds: readonly CrdFacts[];
+  readonly admission: readonly AdmissionFacts[];
   readonly volumes: readonly VolumeFacts[];
   readonly claims: readonly ClaimFacts[];
   readonly attachments: readonly AttachmentFacts[];
@@ -65,6 +66,9 @@ export interface CapacityFacts {
   readonly managedBy: string | undefined;
   /** Undefined: it holds nowhere. */
   readonly topology: CSIStorageCapacity['nodeTopology'];
+  readonly owners: readonly { readonly kind: string; readonly name: string; readonly uid: string }[];
+  /** The newest change that a program has written; undefined: the server does not say. */
+  readonly changedMs: number | undefined;
 }
 
 export interface Registration {
@@ -106,7 +110,11 @@ export interface VolumeFacts extends Kept {
   readonly phase: string;
   readonly phaseSinceMs: number | undefined;
   readonly isDeletedWithClaim: boolean;
-  /** False: one volume stands for all of its driver, and is not listed for itself. */
+  /** csi-provisioner has made it. */
+  readonly isProvisioned: boolean;
+  /** It can be reached from some nodes only. */
+  readonly hasAffinity: boolean;
+  /** False: the newest volume stands for all of its driver, and is not listed for itself. */
   readonly isOpen: boolean;
 }
 
@@ -119,6 +127,8 @@ export interface ClaimFacts extends Kept {
 
 export interface AttachmentFacts extends Kept {
   readonly driver: string;
+  /** The PersistentVolume; undefined: the volume is inline. */
+  readonly volume: string | undefined;
   readonly node: string;
   readonly isAttached: boolean;
   /** csi-attacher has written something: that it is attached, or why not. */
@@ -167,6 +177,20 @@ export interface WebhookFacts {
     | { readonly kind: 'valid'; readonly untilMs: number }
     | { readonly kind: 'none' }
     | { readonly kind: 'unreadable' };
+}
+
+/** A webhook that the API server asks before it stores objects of snapshots. */
+export interface AdmissionFacts {
+  readonly configuration: string;
+  readonly webhook: string;
+  readonly groups: readonly string[];
+  /** Nothing is stored while nobody answers. */
+  readonly failsClosed: boolean;
+  readonly namespace: string;
+  readonly service: string;
+  /** Undefined: it is not known. */
+  readonly readyEndpoints: number | undefined;
+  readonly missing: readonly Missing[];
 }
 
 export interface Bound {

@@ -18,9 +18,9 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
-import { classNameOf, createdMs, deletedMs, nameOf, provisionerOf, timeOf } from '../../facts/objects.ts';
+import { annotationOf, classNameOf, createdMs, deletedMs, nameOf, provisionerOf, timeOf } from '../../facts/objects.ts';
 import { volumeFactsOf } from '../../facts/volume.ts';
-import { reducedSource, rightOf, type Source } from './source.ts';
+import { isRead, reducedSource, rightOf, type Source, value } from './source.ts';
 import type { Kept, VolumeFacts, ClaimFacts, AttachmentFacts, ContentFacts, SnapshotFacts } from './facts.ts';
 
 function keptOf(object: KubeObject): Kept {
@@ -34,21 +34,27 @@ function keptOf(object: KubeObject): Kept {
   };
 }
 
-/** Those that are to go, and one of each driver. */
+/** Those that are to go, and of each driver the newest, before others one that csi-provisioner has made. */
 export const volumeSource: Source<readonly VolumeFacts[]> = {
   rights: [rightOf('list', persistentVolumes)],
   read: async (gathering) => {
-    const seen = new Set<string>();
+    const newest = new Map<string, VolumeFacts>();
     const source = reducedSource(persistentVolumes, (volume: PersistentVolume) => {
       const facts = volumeFacts(volume);
-      if (facts.isOpen) return facts;
-      if (facts.driver === undefined || seen.has(facts.driver)) return undefined;
-      seen.add(facts.driver);
-      return facts;
+      const { driver } = facts;
+      if (driver !== undefined && isNewer(facts, newest.get(driver))) newest.set(driver, facts);
+      return facts.isOpen ? facts : undefined;
     });
-    return await source.read(gathering);
+    const read = await source.read(gathering);
+    return isRead(read) ? value([...new Set([...read.value, ...newest.values()])], read.cut) : read;
   },
 };
+
+function isNewer(one: VolumeFacts, other: VolumeFacts | undefined): boolean {
+  if (other === undefined) return true;
+  if (one.isProvisioned !== other.isProvisioned) return one.isProvisioned;
+  return (one.createdMs ?? 0) > (other.createdMs ?? 0);
+}
 
 function volumeFacts(volume: PersistentVolume): VolumeFacts {
   const kept = keptOf(volume);
@@ -59,6 +65,8 @@ function volumeFacts(volume: PersistentVolume): VolumeFacts {
     driver: volumeFactsOf(volume)?.driver,
     phase,
     phaseSinceMs: timeOf(lastPhaseTransitionTime),
+    isProvisioned: annotationOf(volume, 'pv.kubernetes.io/provisioned-by') !== undefined,
+    hasAffinity: (volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []).length > 0,
     isDeletedWithClaim: volume.spec?.persistentVolumeReclaimPolicy === 'Delete',
     isOpen: kept.deletedMs !== undefined || isLeft,
   };
@@ -81,6 +89,7 @@ export const attachmentSource: Source<readonly AttachmentFacts[]> = reducedSourc
   (attachment: VolumeAttachment) => ({
     ...keptOf(attachment),
     driver: attachment.spec.attacher,
+    volume: attachment.spec.source.persistentVolumeName,
     node: attachment.spec.nodeName,
     isAttached: attachment.status?.attached === true,
     hasStatus:

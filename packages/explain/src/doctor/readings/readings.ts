@@ -2,6 +2,7 @@
 /** All that checks read. Each source is read when the first check needs it; large collections are reduced page by page. */
 import { csiDrivers, storageClasses, toError, volumeAttributesClasses } from '@csi-sidecars/runtime';
 import { volumeSnapshotClasses } from '@csi-sidecars/volume';
+import { admissionSource } from './admission.ts';
 import { capacitySource } from './capacities.ts';
 import { crdSource } from './crds.ts';
 import { eventSource } from './events.ts';
@@ -29,6 +30,7 @@ export const sources: { readonly [K in keyof Readings]: Source<Readings[K]> } = 
   grants: grantSource,
   lacking: lackingSource,
   crds: crdSource,
+  admission: admissionSource,
   volumes: volumeSource,
   claims: claimSource,
   attachments: attachmentSource,
