@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** `csi-sidecars doctor`: looks for what is wrong with the drivers of a cluster and what runs beside them. It changes nothing. */
+/**
+ * `csi-sidecars doctor`: looks for what is wrong with the drivers of a cluster and what runs beside them. `doctor node` prints what a person can
+ * look at on a node. Neither changes anything.
+ */
 import { toError } from '@csi-sidecars/runtime';
 import { nearest, type Started } from '@csi-sidecars/sidecar';
 import { CredentialsError } from '../cluster/reader.ts';
@@ -14,7 +17,8 @@ import type { Check } from './check.ts';
 import { allChecks } from './checks/all.ts';
 import { type Diagnosis, diagnosisOf, exitOf, screenOf, warningsOf } from './diagnosis.ts';
 import { examine } from './examine.ts';
-import { chosenOf, doctorProgram, type DoctorValues, refusedOf } from './flags.ts';
+import { chosenOf, doctorProgram, type DoctorValues, refusedOf, refusedWords } from './flags.ts';
+import { nodeCommandsOf, nodeScreenOf } from './on-node.ts';
 import { knownDrivers } from './readings/drivers.ts';
 import { gathering, sources } from './readings/readings.ts';
 import { type Gathering, isRead } from './readings/source.ts';
@@ -31,7 +35,7 @@ export function runDoctor(deps: ExplainDeps): Promise<number> {
 async function run(deps: ExplainDeps, started: Started<DoctorValues, never>): Promise<number> {
   const { host, lifecycle } = deps;
   const { values, positionals, log, stderr } = started;
-  const refused = positionals.length > 0 ? 'doctor takes flags only' : refusedOf(values, allChecks);
+  const refused = refusedOf(values, allChecks) ?? refusedWords(positionals, values);
   if (refused !== undefined) throw new CommandError(exits.usage, refused);
   const checks = chosenOf(values, allChecks);
   if (values.list) {
@@ -44,6 +48,12 @@ async function run(deps: ExplainDeps, started: Started<DoctorValues, never>): Pr
   const gathered = gathering(cluster.reader, scope);
   await orUnreachable(gathered);
   const surroundings = { nowMs: cluster.nowMs(), node: values.node === '' ? undefined : values.node };
+  if (positionals.length > 0) {
+    const commands = await orRefused(() => nodeCommandsOf(gathered, values.node));
+    const { output } = values;
+    host.stdout(output === 'json' || output === 'yaml' ? await formatted(commands, output) : nodeScreenOf(commands));
+    return commands.exitCode;
+  }
   const examined = await orRefused(() => examine(gathered, checks, surroundings));
   const accepted = withoutAccepted(examined.findings, lines, new Set(allChecks.map(({ id }) => id)));
   for (const warning of warningsOf(accepted)) stderr.write(`warning: ${forScreen(warning)}\n`);

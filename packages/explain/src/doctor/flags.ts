@@ -29,7 +29,10 @@ export const doctorProgram: ProgramFlags<DoctorValues> = {
     driver: stringFlag('', 'The driver that is examined. Default: all.'),
     only: stringFlag('', 'Checks or parts that are run, separated by commas: lease-1,rights.'),
     skip: stringFlag('', 'Checks or parts that are not run, separated by commas.'),
-    node: stringFlag('', 'The only node that the checks of nodes look at.'),
+    node: {
+      ...stringFlag('', 'The only node that the checks of nodes look at; of doctor node, the node itself.'),
+      brief: 'The only node that is looked at.',
+    },
     namespace: {
       ...stringFlag(
         '',
@@ -55,6 +58,16 @@ export function refusedOf(
   const unknown = [...wordsOf(only), ...wordsOf(skip)].find((word) => !checks.some((check) => isNamed(check, word)));
   if (unknown !== undefined) return `${JSON.stringify(unknown)} is no check; --list prints them`;
   return undefined;
+}
+
+/** `doctor node` is about one node; doctor takes no other word. */
+export function refusedWords(
+  [word, ...rest]: readonly string[],
+  { node }: Pick<DoctorValues, 'node'>,
+): string | undefined {
+  if (word === undefined) return undefined;
+  if (word !== 'node' || rest.length > 0) return 'doctor takes flags, and the word node';
+  return node === '' ? 'doctor node needs --node' : undefined;
 }
 
 export function chosenOf({ only, skip }: DoctorValues, checks: readonly Check[]): readonly Check[] {
