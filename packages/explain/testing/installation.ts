@@ -231,10 +231,7 @@ const roleObjects: readonly KubeObject[] = [
     clusterRole(`external-${name}-role`, rules),
     bindingOf(`external-${name}-role`),
   ]),
-  clusterRole('snapshot-controller-role', snapshotController),
-  bindingOf('snapshot-controller-role', 'snapshots'),
   ...roleIn({ namespace: 'storage', name: 'sidecar-leases' }, [...leaseRules, ...namespaceRules]),
-  ...roleIn({ namespace: 'storage', name: 'snapshot-leases', account: 'snapshots' }, leaseRules),
 ];
 
 const snapshotKinds = ['volumesnapshots', 'volumesnapshotcontents', 'volumesnapshotclasses'] as const;
@@ -279,6 +276,24 @@ export function snapshotControllerSet(changes: WorkloadChanges = {}): KubeObject
   });
 }
 
+/** snapshot-controller that leads, its rights, and the definitions of its kinds. */
+export function addSnapshots(host: FakeHost): void {
+  add(
+    host,
+    snapshotControllerSet(),
+    pod('snapshot-controller-5c-y', {
+      metadata: { namespace: 'storage' },
+      spec: { containers: [snapshotControllerContainer()] },
+      status: ready,
+    }),
+    clusterRole('snapshot-controller-role', snapshotController),
+    bindingOf('snapshot-controller-role', 'snapshots'),
+    ...roleIn({ namespace: 'storage', name: 'snapshot-leases', account: 'snapshots' }, leaseRules),
+    ...snapshotKinds.map((plural) => crd(plural)),
+    leaseOf(host, 'snapshot-controller'),
+  );
+}
+
 const born = { creationTimestamp: '2024-01-01T00:00:00Z' };
 
 export const namedDriver = (spec: object = {}, name: string = driver): KubeObject => ({
@@ -313,20 +328,14 @@ export function installation(options: ClusterOptions = {}): FakeHost {
       nodeSet(),
       controller(),
       controllerPod(),
-      snapshotControllerSet(),
-      pod('snapshot-controller-5c-y', {
-        metadata: { namespace: 'storage' },
-        spec: { containers: [snapshotControllerContainer()] },
-        status: ready,
-      }),
       ...roleObjects,
-      ...snapshotKinds.map((plural) => crd(plural)),
       snapshotClass('snap'),
       defaultClassOf({ allowVolumeExpansion: true }),
     ],
     options,
   );
-  for (const program of [...programs, 'snapshot-controller'] as const) add(host, leaseOf(host, program));
+  addSnapshots(host);
+  for (const program of programs) add(host, leaseOf(host, program));
   return host;
 }
 

@@ -8,7 +8,7 @@ import { forScreen, shellLine } from '../command/printable.ts';
 import { missingJson, type MissingJson } from '../report/parts.ts';
 import { argumentsOf } from './readings/arguments.ts';
 import type { Registration, Workloads } from './readings/facts.ts';
-import { type Gathering, isRead, orNothing } from './readings/source.ts';
+import { type Gathering, isRead, orNothing, type Read } from './readings/source.ts';
 
 export interface NodeCommand {
   /** Null: of the node itself. */
@@ -38,7 +38,8 @@ export async function nodeCommandsOf({ get, scope }: Gathering, node: string): P
   const sockets = socketsOf(isRead(workloads) ? workloads.value : undefined, {
     drivers: driversOn(node, { registrations: orNothing(registrations), driver: scope.driver }),
   });
-  const missing = [nodes, registrations, workloads].flatMap((read) => (isRead(read) ? [] : read.missing));
+  const reads: readonly Read<unknown>[] = [nodes, registrations, workloads];
+  const missing = reads.flatMap((read) => (isRead(read) ? [] : read.missing));
   const roots = [...new Set(sockets.map(({ root }) => root))];
   return {
     apiVersion: 'csi-sidecars/v1',
