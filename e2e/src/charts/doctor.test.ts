@@ -7,7 +7,7 @@ import { chartFolder } from './chart-copy.ts';
 import { helm, kubectl, tryHelm } from './commands.ts';
 import { createNamespace, emptyCluster, untilEstablished } from './releases.ts';
 
-const main = join(import.meta.dirname, '..', '..', '..', 'packages', 'all-in-one', 'src', 'main-all.ts');
+const main = join(import.meta.dirname, '..', '..', '..', 'packages', 'all-in-one', 'src', 'main.ts');
 
 afterEach(async () => {
   await kubectl(['delete', 'csidriver,storageclass', '--all']);
