@@ -15,12 +15,17 @@ export interface Version {
   readonly minor: number;
 }
 
+export interface Release extends Version {
+  /** 0 if the tag does not say it. */
+  readonly patch: number;
+}
+
 export interface Sidecar {
   readonly program: Program;
   readonly container: Container;
   readonly arguments: Arguments;
   /** By the tag of the image; undefined: it has none that is a version. */
-  readonly version: Version | undefined;
+  readonly version: Release | undefined;
   readonly flavour: 'ours' | 'upstream' | 'unknown';
   /** One process runs several programs: `csi-sidecars --controllers=...`. */
   readonly isCombined: boolean;
@@ -98,9 +103,10 @@ export function sidecarsIn(container: Container): readonly Sidecar[] {
   }));
 }
 
-function versionOf(image = ''): Version | undefined {
-  const [, major, minor] = /:v?(\d{1,3})\.(\d{1,3})(?:[.\-+][\w.+-]*)?(?:@.*)?$/.exec(image) ?? [];
-  return major === undefined ? undefined : { major: Number(major), minor: Number(minor) };
+function versionOf(image = ''): Release | undefined {
+  const tag = /:v?(\d{1,3})\.(\d{1,3})(?:\.(\d{1,3}))?(?:[.\-+][\w.+-]*)?(?:@.*)?$/;
+  const [, major, minor, patch = '0'] = tag.exec(image) ?? [];
+  return major === undefined ? undefined : { major: Number(major), minor: Number(minor), patch: Number(patch) };
 }
 
 function flavourOf(image = '', isCombined: boolean): Sidecar['flavour'] {

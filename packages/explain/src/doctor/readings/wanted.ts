@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The rights that a sidecar needs, from the tables of our programs. They are those of upstream's newest releases as well; what is known of
- * earlier ones is said where it matters. What only the driver could say is not wanted.
+ * The rights that a sidecar needs, from the tables of our programs. They are those of upstream's newest releases as well; since when, is in
+ * upstream-rights.ts. What only the driver could say is not wanted.
  */
 import { clusterRules as attacherRules } from '@csi-sidecars/attacher';
 import { clusterRules as provisionerRules, namespaceRules } from '@csi-sidecars/provisioner';
@@ -30,6 +30,7 @@ import {
   type WorkloadFacts,
 } from './sidecars.ts';
 import type { ClassSecret, DriverFacts, Registration } from './facts.ts';
+import { isUsedBy } from './upstream-rights.ts';
 import type { CheckId } from '../ids.ts';
 
 /** What of the cluster decides what is needed. What was not read needs nothing. */
@@ -66,10 +67,9 @@ export function wantedOf(
   const cluster = neededOf(sidecar, driver, uses);
   const { namespace } = workload.object;
   const ofNamespace = program === 'csi-provisioner' ? capacityRules(sidecar, workload) : [];
-  const own = wantedRights({ cluster, namespaced: [{ namespace, rules: ofNamespace }] }).map((right) => ({
-    id: checkOf(program, right),
-    right,
-  }));
+  const own = wantedRights({ cluster, namespaced: [{ namespace, rules: ofNamespace }] })
+    .filter((right) => isUsedBy(sidecar, right))
+    .map((right) => ({ id: checkOf(program, right), right }));
   return [...own, ...electionOf({ sidecar, workload }, driver), ...secretsOf(program, driver, uses)];
 }
 
@@ -98,7 +98,7 @@ function neededOf(sidecar: Sidecar, driver: DriverFacts | undefined, uses: Uses)
       return neededRules(provisionerRules, {
         attributesClasses: hasAttributes && gateOf(sidecar, 'VolumeAttributesClass') !== false,
         snapshots: hasSnapshots,
-        sweep: hasSnapshots && sidecar.flavour === 'ours' && flagOf(sidecar, 'snapshot-orphan-sweep-interval') !== '0',
+        sweep: hasSnapshots && flagOf(sidecar, 'snapshot-orphan-sweep-interval') !== '0',
         grants: gateOf(sidecar, 'CrossNamespaceVolumeDataSource') === true,
         nodes: !isOnNodes && (hasTopology || isCapacity),
         nodeDeployment: isOnNodes,
