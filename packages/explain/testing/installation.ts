@@ -415,16 +415,21 @@ export interface Case {
   readonly version?: string;
 }
 
-/** What is found in the installation with this change, and which of the values of the case are not in the evidence. */
+/** What is found in the installation with this change, which values of the case are not in the evidence, and which checks could not judge. */
 export async function judged({ change, args, seen = [], version }: Case): Promise<{
   readonly found: readonly string[];
   readonly unseen: readonly string[];
+  readonly notRun: readonly string[];
 }> {
   const host = installation(version === undefined ? {} : { intercept: ofVersion(version) });
   change(host);
   const { found, document } = await doctor(host, args);
   const values = seenIn(document);
-  return { found: found.toSorted(), unseen: seen.filter((value) => !values.includes(value)) };
+  return {
+    found: found.toSorted(),
+    unseen: seen.filter((value) => !values.includes(value)),
+    notRun: document.notRun.map(({ id }) => id),
+  };
 }
 
 /** The title of the test of a case. */
