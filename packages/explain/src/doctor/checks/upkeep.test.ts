@@ -73,8 +73,8 @@ const capacity = ({ managedBy = 'external-provisioner', owner, topology, written
 const ownerOf = (uid: string) => ({ apiVersion: 'apps/v1', kind: 'Deployment', name: 'controller', uid });
 const withCapacity = (host: FakeHost, made: object, ...args: readonly string[]): void =>
   add(host, namedDriver({ storageCapacity: true }), publishing(...args), made);
-const madeVolume = (host: FakeHost, secondsAgo: number, annotations: object = { provisioned: driver }) =>
-  volumeOf('data', {
+const madeVolume = (host: FakeHost, secondsAgo: number, annotations: object = { provisioned: driver }, name = 'data') =>
+  volumeOf(name, {
     metadata: {
       creationTimestamp: ago(host, secondsAgo),
       annotations: 'provisioned' in annotations ? { 'pv.kubernetes.io/provisioned-by': driver } : {},
@@ -116,7 +116,9 @@ const cases: readonly Case[] = [
   {
     given: 'capacity that was last written an hour ago, before a volume was made, and a leader that lives',
     change: (host) => {
-      add(host, madeVolume(host, 1_800));
+      // The newest of them counts, wherever it is in the list.
+      add(host, madeVolume(host, 1_800, undefined, 'b'));
+      add(host, madeVolume(host, 9_000, undefined, 'a'), madeVolume(host, 9_000, undefined, 'c'));
       withCapacity(host, capacity({ written: ago(host, 3_600) }));
     },
     found: ['warn cap-2'],
