@@ -14,6 +14,7 @@ import type { Program } from '../src/verdict.ts';
 import {
   add,
   ago,
+  type Asking,
   clusterOf,
   type ClusterOptions,
   csiDriver,
@@ -347,9 +348,9 @@ export interface Examined {
   readonly found: readonly string[];
 }
 
-export async function doctor(host: FakeHost, args: readonly string[] = []): Promise<Examined> {
+export async function doctor(host: FakeHost, args: readonly string[] = [], asking: Asking = {}): Promise<Examined> {
   const before = host.printed().length;
-  const code = await runCommand(runDoctor, { host, args: [...args, '-o', 'json'] });
+  const code = await runCommand(runDoctor, { host, args: [...args, '-o', 'json'], ...asking });
   const document = JSON.parse(host.printed().slice(before)) as Diagnosis;
   const counted = document.findings?.filter(({ because }) => because === null) ?? [];
   return { code, host, document, found: counted.map(({ id, severity }) => `${severity} ${id}`) };

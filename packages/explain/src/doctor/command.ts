@@ -11,6 +11,7 @@ import { forScreen } from '../command/printable.ts';
 import { openCluster } from '../command/open-cluster.ts';
 import type { ExplainDeps } from '../command/program.ts';
 import { formatted, isColoured, runCommand } from '../command/run-command.ts';
+import { once, viaOf } from '../leader-answer/via.ts';
 import { failureDocument } from '../report/document.ts';
 import { linesOf, withoutAccepted } from './accepted.ts';
 import type { Check } from './check.ts';
@@ -45,7 +46,11 @@ async function run(deps: ExplainDeps, started: Started<DoctorValues, never>): Pr
   const lines = values.accept === '' ? [] : linesOf(await textOf(deps, values.accept));
   await using cluster = await openCluster({ host, signal: lifecycle.signal, log }, values, 'csi-sidecars-doctor');
   const scope = { driver: values.driver === '' ? undefined : values.driver, namespace: values.namespace };
-  const gathered = gathering(cluster.reader, scope);
+  const note = once((line) => stderr.write(`${forScreen(line)}\n`));
+  const ports = { clock: host.clock, signal: lifecycle.signal, note };
+  const asking = { ask: deps.ask, askPod: deps.askPod ?? cluster.askPod };
+  const via = viaOf(ports, { via: '', 'via-pod': values['via-pod'] }, asking);
+  const gathered = gathering(cluster.reader, scope, via);
   await orUnreachable(gathered);
   const surroundings = { nowMs: cluster.nowMs(), node: values.node === '' ? undefined : values.node };
   if (positionals.length > 0) {

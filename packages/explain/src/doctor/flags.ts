@@ -16,6 +16,7 @@ export interface DoctorValues extends ClusterValues {
   readonly namespace: string;
   readonly accept: string;
   readonly list: boolean;
+  readonly 'via-pod': boolean;
 }
 
 export const doctorProgram: ProgramFlags<DoctorValues> = {
@@ -42,6 +43,10 @@ export const doctorProgram: ProgramFlags<DoctorValues> = {
       shorthand: 'n',
     },
     accept: stringFlag('', 'A file of known findings, which do not count: an id, or id, kind and object, a line.'),
+    'via-pod': boolFlag(
+      false,
+      'Ask the leaders as well, through port-forwards to their pods: for driver-14 and load-2.',
+    ),
     list: boolFlag(false, 'Print the checks with their severities and rights, and end.'),
   },
 };

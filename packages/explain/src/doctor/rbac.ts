@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The permissions that `csi-sidecars doctor` uses. Each of them may be missing: then the checks that need it are not run. */
 import type { UsedRule } from '@csi-sidecars/runtime';
+import { viaPodRule } from '../command/rbac.ts';
 
 export const doctorRules: readonly UsedRule[] = [
   {
@@ -48,4 +49,5 @@ export const doctorRules: readonly UsedRule[] = [
     when: { text: 'a class names a secret; only whether it exists is asked', facts: 'unknown' },
   },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
+  viaPodRule,
 ];

@@ -10,6 +10,7 @@ import { driverFieldChecks, nodeFieldChecks } from './driver-fields.ts';
 import { driverChecks } from './driver-objects.ts';
 import { groupCrdChecks } from './group-crds.ts';
 import { leaseHolderChecks } from './lease-holders.ts';
+import { capabilityChecks, queueChecks } from './leaders-say.ts';
 import { leaseChecks } from './leases.ts';
 import { loadAndClockChecks } from './load-and-clock.ts';
 import { goneNodeChecks } from './gone-nodes.ts';
@@ -48,6 +49,7 @@ export const allChecks: readonly Check[] = [
   ...driverFieldChecks,
   ...containerChecks,
   ...timeoutChecks,
+  ...capabilityChecks,
   ...leaseChecks,
   ...leaseHolderChecks,
   ...programChecks,
@@ -66,4 +68,5 @@ export const allChecks: readonly Check[] = [
   ...stuckChecks,
   ...finalizerChecks,
   ...loadAndClockChecks,
+  ...queueChecks,
 ];

@@ -13,6 +13,7 @@ import type { SecretReference, VolumeSnapshotClass } from '@csi-sidecars/volume'
 import type { Leader } from '../../actors/leader.ts';
 import type { Account } from '../../actors/rights.ts';
 import type { Missing } from '../../cluster/reader.ts';
+import type { AnsweredQueue } from '../../leader-answer/answer.ts';
 import type { ObjectName, Program } from '../../verdict.ts';
 import type { CheckId } from '../ids.ts';
 import type { Sidecar, WorkloadFacts } from './sidecars.ts';
@@ -30,6 +31,7 @@ export interface Readings {
   readonly leading: readonly Leading[];
   readonly grants: Grants;
   readonly lacking: readonly Lacking[];
+  readonly leaders: Leaders;
   readonly crds: readonly CrdFacts[];
   readonly admission: readonly AdmissionFacts[];
   readonly volumes: readonly VolumeFacts[];
@@ -225,6 +227,23 @@ export interface Leading {
   readonly leases: readonly Lease[];
   /** What they say; undefined: there is no Lease. */
   readonly leader: Leader | undefined;
+}
+
+export interface Leaders {
+  /** False: without `--via-pod`. */
+  readonly isAsked: boolean;
+  /** Of those that have answered. */
+  readonly said: readonly LeaderFacts[];
+}
+
+export interface LeaderFacts {
+  /** Undefined: of the cluster, snapshot-controller. */
+  readonly driver: string | undefined;
+  readonly program: Program;
+  readonly pod: string;
+  /** Of plugin and controller; undefined: it has no driver, or does not say. */
+  readonly capabilities: ReadonlySet<string> | undefined;
+  readonly queues: readonly AnsweredQueue[];
 }
 
 export interface Lacking {

@@ -7,6 +7,7 @@ import { capacitySource } from './capacities.ts';
 import { crdSource } from './crds.ts';
 import { eventSource } from './events.ts';
 import { grantSource } from './grants.ts';
+import { leaderSource } from './leaders.ts';
 import { leadingSource } from './leading.ts';
 import { nodeSource, registrationSource } from './nodes.ts';
 import { attachmentSource, claimSource, contentSource, snapshotSource, volumeSource } from './objects.ts';
@@ -15,6 +16,7 @@ import { podSource, workloadSource } from './workloads.ts';
 import { secretSource } from './secrets.ts';
 import { type Gathering, listSource, type Read, type Scope, type Source, value } from './source.ts';
 import { CredentialsError, type Reader } from '../../cluster/reader.ts';
+import type { ViaPorts } from '../../leader-answer/ask.ts';
 import type { Readings } from './facts.ts';
 
 export const sources: { readonly [K in keyof Readings]: Source<Readings[K]> } = {
@@ -29,6 +31,7 @@ export const sources: { readonly [K in keyof Readings]: Source<Readings[K]> } = 
   leading: leadingSource,
   grants: grantSource,
   lacking: lackingSource,
+  leaders: leaderSource,
   crds: crdSource,
   admission: admissionSource,
   volumes: volumeSource,
@@ -42,11 +45,12 @@ export const sources: { readonly [K in keyof Readings]: Source<Readings[K]> } = 
   version: { rights: [], read: async ({ reader }) => value(await reader.version()) },
 };
 
-export function gathering(reader: Reader, scope: Scope): Gathering {
+export function gathering(reader: Reader, scope: Scope, via?: ViaPorts): Gathering {
   const started = new Map<keyof Readings, Promise<Read<unknown>>>();
   const result: Gathering = {
     reader,
     scope,
+    via,
     get<K extends keyof Readings>(name: K) {
       const found = started.get(name) ?? readSafely(name, result);
       started.set(name, found);

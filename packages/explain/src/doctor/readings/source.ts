@@ -2,6 +2,7 @@
 /** A source is read once for all checks that need it. What could not be read is named, so that checks can say what they lack. */
 import type { KubeObject, ListQuery, Resource } from '@csi-sidecars/runtime';
 import type { Missing, Pages, Reader, Reading } from '../../cluster/reader.ts';
+import type { ViaPorts } from '../../leader-answer/ask.ts';
 import type { Readings } from './facts.ts';
 
 export type Read<T> =
@@ -23,6 +24,8 @@ export interface Scope {
 export interface Gathering {
   readonly reader: Reader;
   readonly scope: Scope;
+  /** Undefined: leaders are not asked. */
+  readonly via: ViaPorts | undefined;
   readonly get: <K extends keyof Readings>(name: K) => Promise<Read<Readings[K]>>;
 }
 
