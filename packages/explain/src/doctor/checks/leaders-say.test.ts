@@ -116,7 +116,7 @@ it('given a capability that is missing and that nothing counts on, when examined
 it('given leaders that say nothing, or serve another driver, when examined, then driver-14 is not run', async () => {
   const silent: AskPod = () => Promise.reject(new Error('refused'));
   const unanswered = await doctor(served(), flags, { askPod: silent });
-  const other = await examined(served(), { of: 'b.example.com', capabilities: [] });
+  const other = await examined(served(), { of: 'b.example.com' });
   for (const { code, found, document } of [unanswered, other]) {
     expect([code, found, document.notRun.map(({ id }) => id)]).toEqual([5, [], ['driver-14']]);
   }
