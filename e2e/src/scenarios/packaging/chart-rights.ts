@@ -122,7 +122,9 @@ const socket = /^--csi-address=/;
 
 /** The ports of a pod may be taken on this machine. */
 function here(arg: string, namespace: string): string {
-  return arg.startsWith('--http-endpoint=') ? '--http-endpoint=127.0.0.1:0' : arg.replace('$(POD_NAMESPACE)', namespace);
+  return arg.startsWith('--http-endpoint=')
+    ? '--http-endpoint=127.0.0.1:0'
+    : arg.replace('$(POD_NAMESPACE)', namespace);
 }
 
 /** Without these values both charts deploy upstream's programs. */
