@@ -73,13 +73,14 @@ const capacity = ({ managedBy = 'external-provisioner', owner, topology, written
 const ownerOf = (uid: string) => ({ apiVersion: 'apps/v1', kind: 'Deployment', name: 'controller', uid });
 const withCapacity = (host: FakeHost, made: object, ...args: readonly string[]): void =>
   add(host, namedDriver({ storageCapacity: true }), publishing(...args), made);
-const madeVolume = (host: FakeHost, secondsAgo: number, annotations: object = { provisioned: driver }, name = 'data') =>
-  volumeOf(name, {
-    metadata: {
-      creationTimestamp: ago(host, secondsAgo),
-      annotations: 'provisioned' in annotations ? { 'pv.kubernetes.io/provisioned-by': driver } : {},
-    },
-  });
+interface Made {
+  readonly name?: string;
+  readonly by?: object;
+}
+
+const provisioned = { 'pv.kubernetes.io/provisioned-by': driver };
+const madeVolume = (host: FakeHost, secondsAgo: number, { name = 'data', by = provisioned }: Made = {}) =>
+  volumeOf(name, { metadata: { creationTimestamp: ago(host, secondsAgo), annotations: by } });
 
 const finalizer = `provisioning-protection.provisioner.storage.kubernetes.io/${driver}`;
 const protectedClaim = () => boundClaim('data', { metadata: { ...asked, finalizers: [finalizer] } });
@@ -117,8 +118,8 @@ const cases: readonly Case[] = [
     given: 'capacity that was last written an hour ago, before a volume was made, and a leader that lives',
     change: (host) => {
       // The newest of them counts, wherever it is in the list.
-      add(host, madeVolume(host, 1_800, undefined, 'b'));
-      add(host, madeVolume(host, 9_000, undefined, 'a'), madeVolume(host, 9_000, undefined, 'c'));
+      add(host, madeVolume(host, 1_800, { name: 'b' }));
+      add(host, madeVolume(host, 9_000, { name: 'a' }), madeVolume(host, 9_000, { name: 'c' }));
       withCapacity(host, capacity({ written: ago(host, 3_600) }));
     },
     found: ['warn cap-2'],
@@ -134,7 +135,7 @@ const cases: readonly Case[] = [
   {
     given: 'capacity that was last written an hour ago, and a volume since that csi-provisioner has not made',
     change: (host) => {
-      add(host, madeVolume(host, 1_800, {}));
+      add(host, madeVolume(host, 1_800, { by: {} }));
       withCapacity(host, capacity({ written: ago(host, 3_600) }));
     },
     found: [],

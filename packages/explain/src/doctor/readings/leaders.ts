@@ -16,8 +16,9 @@ export const leaderSource: Source<Leaders> = {
     const said = await eachOf(live, async ({ driver, program }): Promise<LeaderFacts | undefined> => {
       const question = { program, driver: driver ?? '', namespace: scope.namespace };
       const answer = await askController(via, { reader, ...question });
+      const served = answer?.driver?.name;
       // A leader that serves another driver is not that of this one.
-      const isOther = driver !== undefined && answer?.driver != null && answer.driver.name !== driver;
+      const isOther = driver !== undefined && served !== undefined && served !== driver;
       if (answer === undefined || isOther) return undefined;
       const { pod, queues, driver: known } = answer;
       return { driver, program, pod: pod ?? '', capabilities: known?.capabilities, queues };
