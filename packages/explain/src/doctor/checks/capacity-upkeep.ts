@@ -63,7 +63,7 @@ const quiet: Check = driverCheck({
 
 const ownerKinds = ['Deployment', 'StatefulSet', 'DaemonSet'];
 
-/** Why nobody writes the object any more; undefined: somebody may. */
+/** Why no program writes the object any more; undefined: one may. */
 function keeperless(
   { managedBy, owners, namespace }: CapacityFacts,
   { nodes, workloads }: { readonly nodes: readonly NodeFacts[]; readonly workloads: Workloads },
@@ -82,7 +82,7 @@ function keeperless(
 const ownerless: Check = driverCheck({
   id: 'cap-4',
   severity: 'warn',
-  wrong: 'CSIStorageCapacity objects are of a node or of a workload that is gone: nobody writes them any more',
+  wrong: 'CSIStorageCapacity objects are of a node or of a workload that is gone: no program writes them any more',
   mend: 'see `csi-sidecars leftovers`',
   reads: ['capacities', 'nodes', 'workloads'],
   judge: (driver, { capacities, nodes, workloads }) => {
@@ -95,7 +95,7 @@ const ownerless: Check = driverCheck({
     const object = capacityName(first.capacity);
     const { managedBy, owners } = first.capacity;
     return [
-      problem(`${counted(bad.length, 'CSIStorageCapacity object')} of ${driver.name} that nobody writes any more`, {
+      problem(`${counted(bad.length, 'CSIStorageCapacity object')} of ${driver.name} that no program writes any more`, {
         program: 'csi-provisioner',
         objects: bad.map(({ capacity }) => capacityName(capacity)),
         evidence: [

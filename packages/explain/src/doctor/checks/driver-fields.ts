@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Parts driver and node: fields of the CSIDriver that somebody needs and that the object does not have, or that classes do not fit. */
+/** Parts driver and node: fields of the CSIDriver that a pod or kubelet needs and that the object does not have, or that classes do not fit. */
 import type { CSIDriver, StorageClass } from '@csi-sidecars/runtime';
 import { annotationOf } from '../../facts/objects.ts';
 import { type Check, driverCheck, factOf, type Judgement, problem, type Problem, textOf } from '../check.ts';
@@ -124,7 +124,7 @@ function dropped(
     .filter(({ name }) => isUsed(applied[name]) && !isUsed(spec[name]))
     .map(({ name, since }): Problem => {
       const isTooOld = isBelow(minorOf(version), { major: 1, minor: since });
-      const why = isTooOld ? `an API server below 1.${since} drops it` : 'somebody has removed it, or its gate is off';
+      const why = isTooOld ? `an API server below 1.${since} drops it` : 'it was removed, or its gate is off';
       return problem(`the CSIDriver ${driver.name} was applied with ${name}, and does not have it: ${why}`, {
         objects: [driverName(driver)],
         evidence: [

@@ -85,7 +85,7 @@ const cases: readonly Case[] = [
     found: [],
   },
   {
-    given: 'groups that are stored as v1beta1, and nobody who converts them',
+    given: 'groups that are stored as v1beta1, and no webhook that converts them',
     change: (host) => add(host, ...groupCrds([version('v1beta1'), version('v1beta2', true)], ['v1beta1', 'v1beta2'])),
     args: only,
     found: ['warn crd-3'],
@@ -98,7 +98,7 @@ const cases: readonly Case[] = [
     found: [],
   },
   {
-    given: 'a webhook that has to accept snapshots, and nobody who answers',
+    given: 'a webhook that has to accept snapshots, and no endpoint that answers',
     change: (host) => add(host, webhook('Fail', groups), slice(false)),
     found: ['error crd-7'],
     seen: ['Fail', '0'],
@@ -109,12 +109,12 @@ const cases: readonly Case[] = [
     found: [],
   },
   {
-    given: 'a webhook that may be passed over, and nobody who answers',
+    given: 'a webhook that may be passed over, and no endpoint that answers',
     change: (host) => add(host, webhook('Ignore', groups)),
     found: [],
   },
   {
-    given: 'a webhook of other kinds, and nobody who answers',
+    given: 'a webhook of other kinds, and no endpoint that answers',
     change: (host) => add(host, webhook('Fail', ['apps'])),
     found: [],
   },

@@ -21,7 +21,7 @@ const groups: Check = clusterCheck({
   id: 'crd-3',
   severity: 'warn',
   wrong:
-    'the definitions of group snapshots do not serve the version that a program asks for, or have objects of v1beta1 and nobody who converts them',
+    'the definitions of group snapshots do not serve the version that a program asks for, or have objects of v1beta1 and no webhook that converts them',
   mend: 'install the definitions of the release of snapshot-controller; for v1beta1 its conversion webhook too',
   reads: ['crds', 'workloads'],
   judge: ({ crds, workloads }) => {
@@ -60,7 +60,7 @@ const groups: Check = clusterCheck({
     if (first === undefined) return unserved;
     return [
       ...unserved,
-      problem(`objects of ${first.name} may be stored as v1beta1, and nobody converts them`, {
+      problem(`objects of ${first.name} may be stored as v1beta1, and no webhook converts them`, {
         objects: unconverted.map(crdName),
         evidence: [
           factOf(`CustomResourceDefinition ${first.name}`, 'status.storedVersions', first.storedVersions.join(', ')),
@@ -90,7 +90,7 @@ const admission: Check = clusterCheck({
         const service = `Service ${webhook.namespace}/${webhook.service}`;
         return [
           problem(
-            `nobody answers webhook ${webhook.webhook}: objects of ${webhook.groups.join(', ')} cannot be stored`,
+            `no endpoint answers webhook ${webhook.webhook}: objects of ${webhook.groups.join(', ')} cannot be stored`,
             {
               objects: [object],
               evidence: [

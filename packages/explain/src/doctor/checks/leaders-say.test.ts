@@ -122,7 +122,7 @@ it('given leaders that say nothing, or serve another driver, when examined, then
   }
 });
 
-it('given no --via-pod, when examined, then nobody is asked, and nothing is missing', async () => {
+it('given no --via-pod, when examined, then no leader is asked, and nothing is missing', async () => {
   const never: AskPod = () => Promise.reject(new Error('it was asked'));
   const { code, found, host } = await doctor(served(), ['--only=driver,load'], { askPod: never });
   expect([code, found, host.logged()]).toEqual([0, [], '']);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Parts driver and load: what only the leaders know. Without `--via-pod` nobody asks them, and nothing is found. */
+/** Parts driver and load: what only the leaders know. Without `--via-pod` they are not asked, and nothing is found. */
 import type { Missing } from '../../cluster/reader.ts';
 import { type Check, clusterCheck, driverCheck, type Fact, factOf, type Judgement, problem, textOf } from '../check.ts';
 import type { DriverFacts, Readings } from '../readings/facts.ts';

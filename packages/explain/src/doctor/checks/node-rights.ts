@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Part rights: what a pod on every node may do, which is what whoever breaks out of one container there may do. */
+/** Part rights: what a pod on every node may do, and with it an intruder in one of its containers. */
 import type { Pod } from '@csi-sidecars/runtime';
 import { nameOf } from '../../facts/objects.ts';
 import { type Check, clusterCheck, factOf, type Judgement, problem, textOf } from '../check.ts';
@@ -35,7 +35,7 @@ function excessOf(rule: unknown): string | undefined {
 /** The volume with which kubelet gives a pod the token of its account for the API server. */
 function tokenOf({ spec }: Pod): string | undefined {
   return spec?.volumes?.find(({ projected }) =>
-    // A token for somebody else has his name as audience.
+    // A token for another service names it as audience.
     projected?.sources?.some(({ serviceAccountToken: token }) => token !== undefined && (token.audience ?? '') === ''),
   )?.name;
 }

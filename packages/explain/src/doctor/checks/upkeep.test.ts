@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What is kept up by nobody: capacities, CSINodes, finalizers; and who may do, and holds, too much. */
+/** What no program keeps up: capacities, CSINodes, finalizers; and who may do, and holds, too much. */
 import { managedByOf } from '@csi-sidecars/provisioner';
 import { leases, type Pod } from '@csi-sidecars/runtime';
 import type { FakeHost } from '@csi-sidecars/sidecar/testing';
@@ -337,7 +337,7 @@ const cases: readonly Case[] = [
     found: [],
   },
   {
-    given: 'pods on nodes with a token for somebody else, and a role that may change volumes',
+    given: 'pods on nodes with a token for another service, and a role that may change volumes',
     change: (host) => add(host, withToken('sts.example.com'), ...boundToNodes(['patch'], ['persistentvolumes'])),
     found: [],
   },

@@ -44,7 +44,7 @@ const cases: readonly Case[] = [
     found: [],
   },
   {
-    given: 'an image of that name of somebody else, with a version of his own',
+    given: 'an image of that name from another project, with a version of its own',
     change: (host) => add(host, withImage('csi-attacher', 'registry.example.com/csi-attacher:v1.0')),
     found: [],
   },

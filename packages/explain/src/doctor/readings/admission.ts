@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The webhooks that are asked before objects of snapshots are stored, and whether somebody answers. Others are dropped. */
+/** The webhooks that are asked before objects of snapshots are stored, and whether an endpoint answers. Others are dropped. */
 import { type AdmissionWebhooks, endpointSlices, validatingWebhooks } from '../../cluster/kinds.ts';
 import { nameOf } from '../../facts/objects.ts';
 import { endpointsOf } from './endpoints.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Whether somebody answers for a service. */
+/** Whether an endpoint answers for a service. */
 import { endpointSlices } from '../../cluster/kinds.ts';
 import type { WebhookFacts } from './facts.ts';
 import { type Gathering, isRead, listed } from './source.ts';

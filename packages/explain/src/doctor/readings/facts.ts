@@ -186,7 +186,7 @@ export interface AdmissionFacts {
   readonly configuration: string;
   readonly webhook: string;
   readonly groups: readonly string[];
-  /** Nothing is stored while nobody answers. */
+  /** Nothing is stored while no endpoint answers. */
   readonly failsClosed: boolean;
   readonly namespace: string;
   readonly service: string;

@@ -30,7 +30,7 @@ const steps: readonly Step[] = [
       [6, 1, 1],
     ],
   },
-  // Finalizers of sources that nobody needs are looked for.
+  // Finalizers of sources that no claim needs are looked for.
   { program: 'csi-provisioner', verbs: ['list', 'watch'], resources: ['volumesnapshots'], first: [[6, 3, 0]] },
   { program: 'csi-attacher', verbs: ['patch'], resources: ['volumeattachments/status'], first: [[3, 0, 0]] },
   { program: 'csi-resizer', verbs: ['list', 'watch'], resources: ['pods'], first: [[1, 0, 0]] },
