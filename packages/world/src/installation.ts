@@ -95,9 +95,11 @@ export function startInstallation(deps: InstallationDeps): Installation {
     return (request) => {
       const [agent = '', component = ''] = (request.headers['user-agent'] ?? '').split('/');
       const program = names.find((name) => name === agent || name === `csi-${component}`);
-      // Clients of leases have another name, and what a process asks for at its start only reads.
+      // Clients of leases have another name. What a process asks for at its start only reads, and a review of rights stores nothing.
       const isExempt =
-        program === undefined || request.method === 'GET' || /\/(leases|events)(\/|$)/.test(request.path);
+        program === undefined ||
+        request.method === 'GET' ||
+        /\/(leases|events|selfsubject(rules|access)reviews)(\/|$)/.test(request.path);
       if (!isExempt) {
         const lease = leaseOf(program, actor.name);
         const holder = holderOf(server, lease);

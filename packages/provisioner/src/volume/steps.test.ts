@@ -199,7 +199,7 @@ describe('the driver and its secret', () => {
     'call',
     '/csi.v1.Controller/DeleteVolume',
     { volume_id: 'h', ...more },
-    { timeoutMs: 1234, signal, migrated: true },
+    { timeoutMs: 1234, signal, migrated: true, span: undefined },
   ];
   const line = (message: string): object => ({ kind: 'info', level: 4, message, facts: { PV: 'pvc-uid-data' } });
 
