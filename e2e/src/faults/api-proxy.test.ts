@@ -46,6 +46,15 @@ describe('a proxy in front of a control plane', () => {
     expect([(await get(proxy)).status, (await get(proxy)).status]).toEqual([503, 200]);
   });
 
+  it('given a clock that is ahead, then the time in its answers is, and everything else is the same', async () => {
+    await using proxy = await startApiProxy(controlPlane, clock, { aheadMs: 3_600_000 });
+    await using plain = await startApiProxy(controlPlane, clock);
+    const dateOf = async (each: ApiProxy): Promise<number> => Date.parse((await get(each)).headers['date'] ?? '');
+    const ahead = (await dateOf(proxy)) - (await dateOf(plain));
+    expect(Math.abs(ahead - 3_600_000)).toBeLessThanOrEqual(30_000);
+    expect((await get(proxy)).status).toBe(200);
+  });
+
   it('given a cut, then connections are refused; when healed, then it listens on the same port', async () => {
     await using proxy = await startApiProxy(controlPlane, clock);
     const { url } = proxy;

@@ -31,22 +31,25 @@ export interface ProxiedRequest {
 export interface ApiProxyOptions {
   /** Read again by each `heal`. Default: the control plane's. */
   readonly certificate?: ControlPlane['serverPair'];
+  /** How far the time in its answers (`Date`) is ahead of the control plane's. Default: 0. */
+  readonly aheadMs?: number;
 }
 
 export async function startApiProxy(
   controlPlane: ControlPlane,
   clock: Clock,
-  { certificate = controlPlane.serverPair }: ApiProxyOptions = {},
+  { certificate = controlPlane.serverPair, aheadMs = 0 }: ApiProxyOptions = {},
 ): Promise<ApiProxy> {
   const { server, caFile } = controlPlane;
   const direct = directTransport({ server, caFile });
   const rules: FaultRule[] = [];
   const requests: ProxiedRequest[] = [];
   const faulty = withFaults(direct.transport, { clock, decide: script(rules) });
-  const transport: Transport = (request) => {
+  const transport: Transport = async (request) => {
     const { method, path, headers } = request;
     requests.push({ method, path, contentType: headers['content-type'], atMs: clock.monotonicMs() });
-    return faulty({ ...request, headers: withoutHopHeaders(headers) });
+    const answer = await faulty({ ...request, headers: withoutHopHeaders(headers) });
+    return aheadMs === 0 ? answer : { ...answer, headers: later(answer.headers, aheadMs) };
   };
   const endpoint = await serveOverHttp(transport, { port: 0 });
   const front = await openFront({
@@ -65,6 +68,12 @@ export async function startApiProxy(
       direct[Symbol.dispose]();
     },
   };
+}
+
+/** Whoever takes the server's time for the present sees everything that much older than it is. */
+function later(headers: Readonly<Record<string, string>>, ms: number): Readonly<Record<string, string>> {
+  const { date } = headers;
+  return date === undefined ? headers : { ...headers, date: new Date(Date.parse(date) + ms).toUTCString() };
 }
 
 /** They concern one connection, and there are two here. */

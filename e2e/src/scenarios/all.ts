@@ -36,7 +36,11 @@ import { examples } from './packaging/examples.ts';
 import { images } from './packaging/images.ts';
 import { releases } from './packaging/releases.ts';
 import { stockSnapshotController } from './packaging/snapshot-controller.ts';
-import { explain } from './observability/explain.ts';
+import { explainAttachments } from './explanations/attachments.ts';
+import { explainClaims } from './explanations/claims.ts';
+import { explainEndings } from './explanations/endings.ts';
+import { explainRights } from './explanations/rights.ts';
+import { explainSnapshots } from './explanations/snapshots.ts';
 import { observability } from './observability/observability.ts';
 import { basics } from './provisioner/basics.ts';
 import { capacity } from './provisioner/capacity.ts';
@@ -114,7 +118,11 @@ export const allScenarios: readonly Scenario[] = [
   ...lookingAtRights,
   ...hostility,
   ...observability,
-  ...explain,
+  ...explainClaims,
+  ...explainAttachments,
+  ...explainEndings,
+  ...explainRights,
+  ...explainSnapshots,
   ...scale,
   ...chaos,
   ...attachmentChaos,

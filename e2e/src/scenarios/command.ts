@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process';
 import type { PolicyRule } from '@csi-sidecars/runtime';
 import { kubeconfigOf } from '../accounts/kubeconfig-of.ts';
+import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 import { findProgram } from '../processes/program.ts';
 import { applyRbac, removeBindings } from '../rbac/apply.ts';
 import { extraRules } from '../rbac/profiles.ts';
@@ -22,7 +23,16 @@ export async function prepareCommand(
   name: string,
   rules: readonly PolicyRule[],
 ): Promise<Command> {
-  const { api, namespace, testRun } = ctx;
+  return await commandOf(ctx, { name, account: await commandAccount(ctx, name, rules) });
+}
+
+/** A ServiceAccount that has exactly these rights, in the whole cluster. */
+export async function commandAccount(
+  ctx: ScenarioContext,
+  name: string,
+  rules: readonly PolicyRule[],
+): Promise<ServiceAccountRef> {
+  const { api, namespace } = ctx;
   const account = { namespace, name };
   const objects = [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account },
@@ -34,7 +44,21 @@ export async function prepareCommand(
   ];
   ctx.cleanUp.defer(() => removeBindings(api, objects));
   await applyRbac(api, objects);
-  const kubeconfig = await kubeconfigOf(testRun.controlPlane, { account, name, folder: ctx.scratch });
+  return account;
+}
+
+export interface CommandOptions {
+  /** The first word of the command line. */
+  readonly name: string;
+  readonly account: ServiceAccountRef;
+  /** Address of the API server instead of the control plane's. */
+  readonly server?: string;
+}
+
+export async function commandOf(ctx: ScenarioContext, { name, account, server }: CommandOptions): Promise<Command> {
+  const { testRun, scratch } = ctx;
+  const file = server === undefined ? account.name : `${account.name}-${new URL(server).port}`;
+  const kubeconfig = await kubeconfigOf(testRun.controlPlane, { account, name: file, folder: scratch, server });
   const { command, args: before } = findProgram('csi-sidecars', { ...testRun.env, UPSTREAM_BIN: '' });
   return async (...args) =>
     await new Promise((resolve) => {

@@ -3,7 +3,7 @@
  * One HTTP request on loopback, for readiness and for what the suite asks of a control plane as its administrator. Plain
  * node:http on purpose: the suite's own needs must not depend on the client that it tests.
  */
-import { request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 
 export interface Call {
@@ -18,6 +18,7 @@ export interface Call {
 export interface Answer {
   readonly status: number;
   readonly text: string;
+  readonly headers: IncomingHttpHeaders;
 }
 
 export function request({ method = 'GET', url, tls, body, timeoutMs = 5000 }: Call): Promise<Answer> {
@@ -31,7 +32,7 @@ export function request({ method = 'GET', url, tls, body, timeoutMs = 5000 }: Ca
       incoming.setEncoding('utf8');
       incoming.on('data', (chunk: string) => (text += chunk));
       incoming.once('error', reject);
-      incoming.once('end', () => resolve({ status: incoming.statusCode ?? 0, text }));
+      incoming.once('end', () => resolve({ status: incoming.statusCode ?? 0, text, headers: incoming.headers }));
     },
   );
   outgoing.once('error', reject);

@@ -3,6 +3,7 @@
 import type { Method } from '@csi-sidecars/csi';
 import { type Lease, leases } from '@csi-sidecars/runtime';
 import { callsOf } from '../../driver/calls.ts';
+import type { ServiceAccountRef } from '../../control-planes/control-plane.ts';
 import type { ControllerName } from '../../processes/program.ts';
 import type { SupervisedProcess } from '../../processes/supervised-process.ts';
 import { leaseNameOf } from '../../rbac/profiles.ts';
@@ -31,6 +32,8 @@ export interface ReplicaOptions {
   readonly argsOf?: (name: string) => readonly string[];
   /** Environment variables in addition. */
   readonly env?: Environment;
+  /** Its ServiceAccount instead of the profile's. */
+  readonly account?: ServiceAccountRef;
   /** Addresses of the API server by replica, in place of the control plane's own. */
   readonly servers?: Readonly<Record<string, string>>;
   /** The implementation by replica, instead of the one under test. */
@@ -53,6 +56,7 @@ export async function startReplica(
     args = [],
     argsOf = () => [],
     env,
+    account,
     servers = {},
     implementations = {},
   }: ReplicaOptions & { readonly name: string },
@@ -70,6 +74,7 @@ export async function startReplica(
     replica: name,
     args: [...election, ...args, ...argsOf(name)],
     ...(env !== undefined && { env }),
+    ...(account !== undefined && { account }),
     ...(server !== undefined && { server }),
     ...(implementation !== undefined && { implementation }),
   });

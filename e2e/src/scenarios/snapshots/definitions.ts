@@ -25,7 +25,8 @@ import {
 const needs = ['driver-journal', 'driver-settings'] as const;
 const [single, group] = ['snapshot.storage.k8s.io', 'groupsnapshot.storage.k8s.io'] as const;
 
-async function remove(ctx: ScenarioContext, ...groups: readonly SnapshotGroup[]): Promise<void> {
+/** They are there again when the scenario ends. */
+export async function removeDefinitions(ctx: ScenarioContext, ...groups: readonly SnapshotGroup[]): Promise<void> {
   // The scenarios that follow find them there.
   ctx.cleanUp.defer(() => installDefinitions(ctx));
   for (const { metadata, spec } of snapshotDefinitions(groups)) {
@@ -77,7 +78,7 @@ export const snapshotDefinitionScenarios: readonly Scenario[] = [
     exclusive: ['snapshot-controller', 'snapshot-definitions'],
     restarts: true,
     run: async (ctx) => {
-      await remove(ctx, single, group);
+      await removeDefinitions(ctx, single, group);
       // A process outlives its limit by a restart, so that the limits are apart.
       await ctx.startSidecar('snapshot-controller', { args: ['--retry-crd-interval-max=2s'] });
       const [controller] = ctx.sidecars;
@@ -105,7 +106,7 @@ export const snapshotDefinitionScenarios: readonly Scenario[] = [
     needs,
     exclusive: ['snapshot-controller', 'snapshot-definitions'],
     run: async (ctx) => {
-      await remove(ctx, group);
+      await removeDefinitions(ctx, group);
       await installSnapshotApi(ctx.api, { groups: [single], pass: (ms) => ctx.testRun.clock.sleep(ms, ctx.signal) });
       await startSnapshotController(ctx, ['--retry-crd-interval-max=2s']);
       await takesOne(ctx);

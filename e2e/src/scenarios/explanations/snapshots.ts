@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/** O-10: what `csi-sidecars explain` says about snapshots that do not get ready, on a real API server. */
+import assert from 'node:assert/strict';
+import { leases, persistentVolumeClaims } from '@csi-sidecars/runtime';
+import { volumeSnapshots } from '@csi-sidecars/volume';
+import type { ScenarioContext } from '../context.ts';
+import { deleteClaim } from '../provisioner/steps.ts';
+import type { Scenario } from '../scenario.ts';
+import { removeDefinitions } from '../snapshots/definitions.ts';
+import {
+  boundClaims,
+  createSnapshot,
+  createSnapshotClass,
+  deleteSnapshot,
+  installDefinitions,
+  startPlainDriver,
+  startSnapshotController,
+  startSnapshotter,
+  untilGone,
+  untilNoSnapshots,
+  untilReady,
+} from '../snapshots/steps.ts';
+import { minuteMs, startExplaining, type Told } from './explaining.ts';
+
+export const explainSnapshots: readonly Scenario[] = [
+  {
+    id: 'O-10',
+    title:
+      'csi-sidecars explain: no definitions, no snapshot-controller, no csi-snapshotter, a class that is missing or of another driver, a claim that a snapshot holds: row, turn, exit code and sentence',
+    needs: ['rbac', 'controller-manager', 'driver-journal', 'driver-settings'],
+    exclusive: ['snapshot-controller', 'snapshot-definitions'],
+    run: async (ctx) => {
+      const told = await startExplaining(ctx);
+      await removeDefinitions(ctx, 'snapshot.storage.k8s.io', 'groupsnapshot.storage.k8s.io');
+      await told('vs/snap', {
+        row: 'X100',
+        code: 4,
+        actor: 'administrator',
+        sentence:
+          'the API server does not serve VolumeSnapshot of snapshot.storage.k8s.io/v1: its CRDs are missing, or have other versions',
+      });
+      await installDefinitions(ctx);
+      await startPlainDriver(ctx);
+      await ctx.startProvisioner();
+      await boundClaims(ctx, ['claim', 'source']);
+      await missPrograms(ctx, told);
+      await holdTheClaim(ctx, told);
+    },
+  },
+];
+
+/** Cases 34 and 35. */
+async function missPrograms(ctx: ScenarioContext, told: Told): Promise<void> {
+  // Its Lease has the same name in every namespace, and namespaces of earlier scenarios go when they go.
+  await ctx.eventually('no Lease of a snapshot-controller is left', async () => {
+    const { items } = await ctx.api.list(leases);
+    return items.every(({ metadata }) => metadata?.name !== 'snapshot-controller-leader');
+  });
+  const volumeSnapshotClassName = await createSnapshotClass(ctx);
+  await createSnapshot(ctx, { volumeSnapshotClassName });
+  const absent = (program: string): string => `no ${program} was found: no Lease, and no workload that runs it`;
+  await told(
+    'vs/snap',
+    { row: 'X6', code: 4, actor: 'administrator', sentence: absent('snapshot-controller') },
+    { laterMs: 6 * minuteMs },
+  );
+  await startSnapshotController(ctx);
+  await told('vs/snap', {
+    row: 'X6',
+    code: 4,
+    actor: 'administrator',
+    sentence: absent('csi-snapshotter of DRIVER'),
+  });
+  const foreign = await createSnapshotClass(ctx, { driver: 'other.e2e.csi.test' }, 'foreign');
+  await createSnapshot(ctx, { name: 'foreign', volumeSnapshotClassName: foreign });
+  await told('vs/foreign', {
+    row: 'X102',
+    code: 4,
+    actor: 'user',
+    sentence:
+      'class NS-foreign is of driver other.e2e.csi.test, and the volume of DRIVER (row S12 of snapshot-controller)',
+  });
+  await startSnapshotter(ctx);
+  await untilReady(ctx);
+  await told('vs/snap', { row: 'X108', code: 0, actor: 'nobody', sentence: 'the snapshot is ready' });
+  for (const name of ['snap', 'foreign']) await deleteSnapshot(ctx, name);
+  await untilNoSnapshots(ctx);
+}
+
+/** Case 26. snapshot-controller holds a claim while a snapshot of it is not ready. */
+async function holdTheClaim(ctx: ScenarioContext, told: Told): Promise<void> {
+  const source = { persistentVolumeClaimName: 'source' };
+  const volumeSnapshotClassName = ctx.nameOf('snapshots');
+  await createSnapshot(ctx, { name: 'broken', source, volumeSnapshotClassName: 'a-class-that-is-not-there' });
+  await createSnapshot(ctx, { name: 'good', source, volumeSnapshotClassName });
+  await untilReady(ctx, 'good');
+  await deleteClaim(ctx, 'source');
+  const { risk } = await told('pvc/source', {
+    row: 'X75',
+    code: 4,
+    actor: 'administrator',
+    sentence:
+      'snapshot NS/broken of the claim cannot get ready: class a-class-that-is-not-there does not exist (row S4 of snapshot-controller) (X102)',
+  });
+  assert.deepEqual([risk.level, risk.of, risk.ifYou], ['possible', 'loss', 'removeFinalizer']);
+  for (const name of ['broken', 'good']) {
+    await deleteSnapshot(ctx, name);
+    await untilGone(ctx, volumeSnapshots, name);
+  }
+  await untilGone(ctx, persistentVolumeClaims, 'source');
+}
