@@ -9,6 +9,10 @@ const others: Readonly<Record<string, { readonly what: string; readonly run: () 
     what: 'the latency of a loop while 200 requests at once ask /debug/explain',
     run: () => import('./debug-explain/main.ts'),
   },
+  explain: {
+    what: 'what csi-sidecars explain asks of the API server, in a small cluster and in a large one',
+    run: () => import('./explain/main.ts'),
+  },
   'memory-limits': {
     what: 'how the images start in small memory limits, warm and from a cold page cache (as root)',
     run: () => import('./memory-limits/main.ts'),

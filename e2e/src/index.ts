@@ -16,7 +16,7 @@ export type { ChildProcess } from './processes/child-process.ts';
 export { findProgram, repositoryRoot } from './processes/program.ts';
 export type { ControllerName, Program } from './processes/program.ts';
 export { applyRbac } from './rbac/apply.ts';
-export { accountOf, combinedRbac, rbacObjects } from './rbac/profiles.ts';
+export { accountOf, combinedRbac, extraRules, rbacObjects } from './rbac/profiles.ts';
 export type { RbacSubject } from './rbac/profiles.ts';
 export { eventually } from './eventually.ts';
 export type { Patience } from './eventually.ts';

@@ -34,6 +34,22 @@ export const objectChecks: readonly ContractCheck[] = [
     },
   },
   {
+    name: 'an object can be read as its metadata alone; a version of that type which there is not is NotAcceptable',
+    async run(client, env) {
+      const { metadata } = await client.create(secrets, aSecret(env, env.name('metadata')));
+      const ask = async (name: string, version: string): Promise<string> => {
+        const path = `/api/v1/namespaces/${env.namespace}/secrets/${name}`;
+        const accept = `application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=${version}`;
+        const { body } = await client.stream({ purpose: 'list', path, accept }, env.signal);
+        return Buffer.concat(await Array.fromAsync(body)).toString();
+      };
+      const { kind, ...rest } = JSON.parse(await ask(metadata?.name ?? '', 'v1')) as Readonly<Record<string, unknown>>;
+      assert.deepEqual([kind, Object.keys(rest).toSorted()], ['PartialObjectMetadata', ['apiVersion', 'metadata']]);
+      await refused(ask(env.name('absent'), 'v1'), { status: 404, reason: 'NotFound' });
+      await refused(ask(metadata?.name ?? '', '1'), { status: 406, reason: 'NotAcceptable' });
+    },
+  },
+  {
     name: 'generateName gives names of the base and five letters',
     async run(client, env) {
       const base = { metadata: { generateName: 'generated-', namespace: env.namespace } };

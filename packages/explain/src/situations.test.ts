@@ -140,7 +140,7 @@ describe('a claim that is not provisioned', () => {
     expect(turnOf(explained)).toEqual({ row: 'X23', code: 4, actor: 'administrator' });
     expect(explained.document.sentence).toContain('ns1/s1');
     const reads = host.server.requests.filter(({ resource }) => resource === 'secrets');
-    expect(reads.map(({ accept }) => accept)).toEqual(['application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=1']);
+    expect(reads.map(({ accept }) => accept)).toEqual(['application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1']);
   });
 
   it('[explain#8] given no right on secrets, when explained, then the event decides; without an event it is not known', async () => {

@@ -64,14 +64,18 @@ export const explainAttachments: readonly Scenario[] = [
 
 async function prepare(ctx: ScenarioContext): Promise<Ready> {
   const told = await startExplaining(ctx);
-  await startAttachable(ctx);
-  const limits: Readonly<Record<string, number>> = { a: 0, b: 0, full: 1, gone: 0 };
+  const limits = Object.entries({ a: 0, b: 0, full: 1, gone: 0 }).map(([what, maxVolumes]) => ({
+    name: ctx.nameOf(what),
+    maxVolumes,
+  }));
+  const settings = limits.map(({ name, maxVolumes }) => ({ id: nodeIdOf(name), segments: {}, maxVolumes }));
+  await startAttachable(ctx, { settings: { nodes: settings }, flags: ['--enable-topology=false'] });
   const all = await addEmulatedNodes(
     ctx,
-    Object.entries(limits).map(([what, maxVolumes]) => {
-      const name = ctx.nameOf(what);
-      return { name, driver: stubDriver(ctx.driverName, { nodeId: nodeIdOf(name), maxVolumes }) };
-    }),
+    limits.map(({ name, maxVolumes }) => ({
+      name,
+      driver: stubDriver(ctx.driverName, { nodeId: nodeIdOf(name), maxVolumes }),
+    })),
   );
   await ctx.startProvisioner();
   const className = await createClass(ctx);
@@ -99,16 +103,11 @@ interface Rule {
   readonly action: FaultAction;
 }
 
-/** Case 11. */
-async function fillNode(ready: Ready): Promise<void> {
-  const { ctx, told, node } = ready;
+/** Case 11. The driver knows the limit of its node. */
+async function fillNode({ ctx, told, node }: Ready): Promise<void> {
   const nodeName = node('full').name;
   await ctx.create(pods, aPod('first', 'first', { nodeName }));
   await untilRunning(ctx, 'first');
-  const full = await strike(ready, 'second', {
-    method: 'ControllerPublishVolume',
-    action: { kind: 'fail', code: 'ResourceExhausted', message: 'too many volumes' },
-  });
   await ctx.create(pods, aPod('second', 'second', { nodeName }));
   const known = 'node NS-full can have 1 volumes of DRIVER';
   const crowded = await told('pod/second', {
@@ -120,7 +119,6 @@ async function fillNode(ready: Ready): Promise<void> {
   assert.equal(crowded.error?.code, 8);
   const deep = { row: 'X52', code: 4, actor: 'administrator', sentence: `${known}, and has 1` };
   await told('pod/second', deep, { args: ['--deep'] });
-  await ctx.driver.control.removeFault(full);
 }
 
 /** Case 17. */

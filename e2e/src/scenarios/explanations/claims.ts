@@ -11,7 +11,7 @@ import type { ScenarioContext } from '../context.ts';
 import { aPod } from '../objects.ts';
 import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
-import { minuteMs, startExplaining, type Told } from './explaining.ts';
+import { minuteMs, readSecrets, startExplaining, type Told } from './explaining.ts';
 import { createProgramPod, writePodStatus } from './program-pods.ts';
 
 const late = { volumeBindingMode: 'WaitForFirstConsumer' } as const;
@@ -150,6 +150,7 @@ async function failInTheDriver(ctx: ScenarioContext, told: Told, className: stri
     const { metadata } = await createClaim(ctx, className, { name });
     await ctx.driver.control.addFault({ method: 'CreateVolume', volume: `pvc-${metadata?.uid}`, action });
   }
+  await ctx.grant('csi-provisioner', 'secrets', [readSecrets]);
   const leader = await startReplica(ctx, { name: 'replica-a', args: quick });
 
   const refused = await told('pvc/refused', {

@@ -10,7 +10,7 @@ import type { ScenarioContext } from '../context.ts';
 import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 import { ask, makeClass, plainDriver, wantClass } from '../resizer/steps.ts';
 import type { Scenario } from '../scenario.ts';
-import { minuteMs, startExplaining, type Told } from './explaining.ts';
+import { minuteMs, readSecrets, startExplaining, type Told } from './explaining.ts';
 import { createProgramPod } from './program-pods.ts';
 
 export const explainRights: readonly Scenario[] = [
@@ -61,6 +61,7 @@ async function lookWithFewRights(ctx: ScenarioContext, told: Told): Promise<void
   };
   await ctx.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'there' } });
   const args = ['--retry-interval-start=500ms', '--retry-interval-max=2s', '--timeout=5m'];
+  await ctx.grant('csi-provisioner', 'secrets', [readSecrets]);
   await startReplica(ctx, { name: 'provisioner-a', args });
   await untilBound(ctx);
   await createClaim(ctx, await classWith('gone'), { name: 'no-secret' });

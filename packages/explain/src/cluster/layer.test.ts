@@ -70,7 +70,7 @@ describe('the transport of a command', () => {
     async (path) => {
       const { requests, transport } = recorded();
       await meteredTransport(clock, nobody).layer(transport)(request('GET', path));
-      expect(requests[0]?.headers['accept']).toContain('as=PartialObjectMetadata');
+      expect(requests[0]?.headers['accept']).toBe('application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1');
     },
   );
 

@@ -30,7 +30,7 @@ const reviews =
   /^\/apis\/authorization\.k8s\.io\/v1\/(selfsubjectaccessreviews|selfsubjectrulesreviews|subjectaccessreviews)$/;
 
 /** The names and dates of secrets, and nothing of their content. */
-const metadataOnly = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=1';
+const metadataOnly = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /** The header has whole seconds, so that smaller differences are not known. */
 const knownFromMs = 1_000;

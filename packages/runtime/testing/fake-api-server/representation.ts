@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How objects are sent: whole, or as PartialObjectMetadata when the Accept header asks for it first. */
+/** How objects are sent: whole, or as PartialObjectMetadata when the Accept header asks for it first. A version that there is not, `v=1`, is not accepted. */
 import { groupVersion, type ResourceType } from './resource-type.ts';
+import { notAcceptable } from './status.ts';
 import type { StoredObject } from './store.ts';
 
 export type Representation = 'whole' | 'metadata';
 
+/** The first type of the list that the server has. */
 export function representationFor(accept: string | undefined): Representation {
-  const first = (accept ?? '').split(',')[0] ?? '';
-  const asked = /;as=(PartialObjectMetadata(?:List)?);/.test(`${first};`);
-  return asked ? 'metadata' : 'whole';
+  for (const part of (accept ?? '*/*').split(',')) {
+    if (!part.includes(';as=')) return 'whole';
+    if (/;as=PartialObjectMetadata(List)?;g=meta\.k8s\.io;v=v1(beta1)?$/.test(part.trim())) return 'metadata';
+  }
+  throw notAcceptable();
 }
 
 /** A custom resource of several versions is stored once; the version of the request is what differs. */

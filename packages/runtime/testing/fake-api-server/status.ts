@@ -132,6 +132,13 @@ export function internal(message: string): Refusal {
   return new Refusal({ code: 500, reason: '', message });
 }
 
+/** None of the types that the request accepts. */
+export function notAcceptable(): Refusal {
+  const message =
+    'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf';
+  return new Refusal({ code: 406, reason: 'NotAcceptable', message });
+}
+
 /** A patch that is well formed but cannot be applied (a failed `test`, a missing path). */
 export function unprocessablePatch(): Refusal {
   const message = 'the server rejected our request due to an error in our request';

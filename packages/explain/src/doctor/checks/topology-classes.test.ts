@@ -178,5 +178,5 @@ it('given the right to get secrets missing, when examined, then whether they exi
   const { code, found, document } = await doctor(host, ['--only=class-2,class-3']);
   expect([code, found, document.notRun.map(({ id }) => id)]).toEqual([5, [], ['class-3']]);
   const accepted = host.server.requests.filter(({ resource }) => resource === 'secrets').map(({ accept }) => accept);
-  expect(accepted).toEqual(['application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=1']);
+  expect(accepted).toEqual(['application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1']);
 });
