@@ -22,6 +22,7 @@ import { combinedRollOut } from './combined/roll-out.ts';
 import { gcpLife } from './gcp/life.ts';
 import { gcpTrouble } from './gcp/trouble.ts';
 import { disturbances } from './node/disturbances.ts';
+import { explainedNode } from './node/explained.ts';
 import { nodeGrowth } from './node/growth.ts';
 import { leaderAnswer } from './node/leader-answer.ts';
 import { probes } from './node/probes.ts';
@@ -145,6 +146,7 @@ export const allScenarios: readonly Scenario[] = [
   ...nodeSources,
   ...nodeGrowth,
   ...leaderAnswer,
+  ...explainedNode,
   ...nodeSnapshots,
   ...registration,
   ...probes,

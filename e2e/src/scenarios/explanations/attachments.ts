@@ -109,7 +109,7 @@ async function fillNode({ ctx, told, node }: Ready): Promise<void> {
   await ctx.create(pods, aPod('first', 'first', { nodeName }));
   await untilRunning(ctx, 'first');
   await ctx.create(pods, aPod('second', 'second', { nodeName }));
-  const known = 'node NS-full can have 1 volumes of DRIVER';
+  const known = 'claim second: node NS-full can have 1 volumes of DRIVER';
   const crowded = await told('pod/second', {
     row: 'X52',
     code: 4,

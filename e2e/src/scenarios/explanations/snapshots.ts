@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { leases, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { volumeSnapshots } from '@csi-sidecars/volume';
 import type { ScenarioContext } from '../context.ts';
-import { deleteClaim } from '../provisioner/steps.ts';
+import { type Bound, deleteClaim } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import { removeDefinitions } from '../snapshots/definitions.ts';
 import {
@@ -27,7 +27,7 @@ export const explainSnapshots: readonly Scenario[] = [
     id: 'O-10',
     title:
       'csi-sidecars explain: no definitions, no snapshot-controller, no csi-snapshotter, a class that is missing or of another driver, a claim that a snapshot holds: row, turn, exit code and sentence',
-    needs: ['rbac', 'controller-manager', 'driver-journal', 'driver-settings'],
+    needs: ['rbac', 'controller-manager', 'driver-faults', 'driver-settings'],
     exclusive: ['snapshot-controller', 'snapshot-definitions'],
     run: async (ctx) => {
       const told = await startExplaining(ctx);
@@ -42,9 +42,9 @@ export const explainSnapshots: readonly Scenario[] = [
       await installDefinitions(ctx);
       await startPlainDriver(ctx);
       await ctx.startProvisioner();
-      await boundClaims(ctx, ['claim', 'source']);
+      const [, source] = await boundClaims(ctx, ['claim', 'source']);
       await missPrograms(ctx, told);
-      await holdTheClaim(ctx, told);
+      await holdTheClaim(ctx, told, source!);
     },
   },
 ];
@@ -87,22 +87,30 @@ async function missPrograms(ctx: ScenarioContext, told: Told): Promise<void> {
   await untilNoSnapshots(ctx);
 }
 
-/** Case 26. snapshot-controller holds a claim while a snapshot of it is not ready. */
-async function holdTheClaim(ctx: ScenarioContext, told: Told): Promise<void> {
+/** Case 26. A snapshot that has begun and does not get ready holds its claim. With ours, one whose class is missing has not begun. */
+async function holdTheClaim(ctx: ScenarioContext, told: Told, { volume }: Bound): Promise<void> {
   const source = { persistentVolumeClaimName: 'source' };
   const volumeSnapshotClassName = ctx.nameOf('snapshots');
-  await createSnapshot(ctx, { name: 'broken', source, volumeSnapshotClassName: 'a-class-that-is-not-there' });
   await createSnapshot(ctx, { name: 'good', source, volumeSnapshotClassName });
   await untilReady(ctx, 'good');
+  const refusal = await ctx.driver.control.addFault({
+    method: 'CreateSnapshot',
+    volume: volume.spec?.csi?.volumeHandle ?? '',
+    action: { kind: 'fail', code: 'InvalidArgument', message: 'no snapshots of this volume' },
+  });
+  await createSnapshot(ctx, { name: 'broken', source, volumeSnapshotClassName });
+  const refused = 'the driver cannot take the snapshot, and says that it will not';
+  await told('vs/broken', { row: 'X104', code: 4, actor: 'administrator', sentence: refused });
   await deleteClaim(ctx, 'source');
-  const { risk } = await told('pvc/source', {
+  const { risk, error } = await told('pvc/source', {
     row: 'X75',
     code: 4,
     actor: 'administrator',
-    sentence:
-      'snapshot NS/broken of the claim cannot get ready: class a-class-that-is-not-there does not exist (row S4 of snapshot-controller) (X102)',
+    sentence: `snapshot NS/broken of the claim cannot get ready: ${refused} (X104)`,
   });
   assert.deepEqual([risk.level, risk.of, risk.ifYou], ['possible', 'loss', 'removeFinalizer']);
+  assert.match(error?.text ?? '', /no snapshots of this volume/);
+  await ctx.driver.control.removeFault(refusal);
   for (const name of ['broken', 'good']) {
     await deleteSnapshot(ctx, name);
     await untilGone(ctx, volumeSnapshots, name);
