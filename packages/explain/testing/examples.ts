@@ -481,23 +481,21 @@ export const examples: readonly Example[] = [
     symptom: 'pod `ContainerCreating`, no VolumeAttachment',
     arrange: (host) => add(host, ...bound, writer({ metadata: { creationTimestamp: ago(host, 180) } })),
   },
-  {
+  ...(
+    [
+      'Multi-Attach error for volume "pv-data" Volume is already exclusively attached to one node and can\'t be attached to another',
+      'Waiting for detach for volume "pv-data" Volume is already used by pod(s) old',
+    ] as const
+  ).map((message): Example => ({
     row: 'X47',
     code: 4,
     actor: 'administrator',
-    given:
-      'a volume on a node that is gone with its pods, and the event of kube-controller-manager that it is still attached',
+    given: `a volume on a node that is gone with its pods, and an event of kube-controller-manager: ${message.slice(0, 18)}`,
     arrange: both(
       all(...bound, attachment('elsewhere', { node: 'node-z', status: { attached: true } })),
-      failing(
-        () => writer(),
-        [
-          'FailedAttachVolume',
-          'Multi-Attach error for volume "pv-data" Volume is already exclusively attached to one node and can\'t be attached to another',
-        ],
-      ),
+      failing(() => writer(), ['FailedAttachVolume', message]),
     ),
-  },
+  })),
   {
     row: 'X50',
     code: 3,
@@ -535,6 +533,25 @@ export const examples: readonly Example[] = [
         attachment(vaName, {
           metadata: { creationTimestamp: ago(host, 300) },
           status: { attached: false, attachError: { message: rpc('Internal') } },
+        }),
+      ),
+  },
+  {
+    row: 'X54',
+    code: 3,
+    actor: 'driver',
+    given: 'an attach error in which the driver names a node id',
+    arrange: (host) =>
+      add(
+        host,
+        ...bound,
+        writer(),
+        attachment(vaName, {
+          metadata: { creationTimestamp: ago(host, 300) },
+          status: {
+            attached: false,
+            attachError: { message: rpc('FailedPrecondition', 'the volume is attached to node id-1') },
+          },
         }),
       ),
   },
@@ -1106,7 +1123,7 @@ export const examples: readonly Example[] = [
     code: 4,
     actor: 'user',
     given: 'a volume that a pod on another node uses',
-    symptom: '`Multi-Attach error`',
+    symptom: '`Multi-Attach error`, `Waiting for detach`',
     arrange: all(
       ...bound,
       node('node-b'),

@@ -30,6 +30,9 @@ const minuteMs = 60_000;
 /** Nodes whose attachment is read by name. */
 const mostNodes = 8;
 
+/** The second since Kubernetes 1.37. */
+const stillAttached = /^(Multi-Attach error|Waiting for detach) for volume /;
+
 export async function elsewhereAttached(
   context: Context,
   { users, facts, volume, node, pod }: Mounting,
@@ -42,7 +45,7 @@ export async function elsewhereAttached(
   }
   // The pod of a node that is gone may be gone as well. kube-controller-manager records that the volume is still attached.
   const isHeld = await recordedFailure(context, objectName('Pod', pod), ['FailedAttachVolume']);
-  if (!options.isDeep && isHeld?.text.startsWith('Multi-Attach error') !== true) return undefined;
+  if (!options.isDeep && !stillAttached.test(isHeld?.text ?? '')) return undefined;
   const all = valueOf(await attachmentsOf(reader, nameOf(volume), options.isDeep));
   return all?.find(({ spec }) => spec.nodeName !== node);
 }

@@ -87,7 +87,8 @@ export async function pendingAttachment(context: Context, attachment: VolumeAtta
       findings: ['node-4'],
     });
   }
-  if (/CSINode|node ?id/i.test(failure.text)) {
+  // Without a code it is csi-attacher's own: a driver may name the ids of nodes for other reasons.
+  if (failure.code === undefined && /CSINode|node ?id/i.test(failure.text)) {
     return verdictOf(['X53', 4, 'kubelet', 'node id'], `the driver is not registered on ${node}`, {
       ...shared,
       failure,
