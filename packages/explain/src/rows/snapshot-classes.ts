@@ -15,6 +15,13 @@ import type { Verdict } from '../verdict.ts';
 import { change, type Context, describe, onChange, verdictOf } from './context.ts';
 import type { Content, Followed } from './snapshot-contents.ts';
 
+/** The same whether a content was made, as upstream's snapshot-controller does, or not. */
+function otherDriver({ spec }: Followed['snapshot'], classDriver: string, volumeDriver: string): string {
+  const name = (spec as VolumeSnapshot['spec'])?.volumeSnapshotClassName;
+  const which = name === undefined || name === '' ? 'its class' : `class ${name}`;
+  return `${which} is of driver ${classDriver}, and the volume of ${volumeDriver} (row S12 of snapshot-controller)`;
+}
+
 /** Row X102: no class, none that exists, one of another driver; no claim. */
 export async function withoutSnapshotClass(context: Context, { of, snapshot }: Followed): Promise<Verdict | undefined> {
   const { reader } = context;
@@ -55,11 +62,7 @@ export async function withoutSnapshotClass(context: Context, { of, snapshot }: F
   if (claim?.kind !== 'found' || read.kind !== 'found') return undefined;
   const driver = await driverOfClaim(context, claim.value.spec?.volumeName ?? '');
   if (driver === undefined || driver === read.value.driver) return undefined;
-  return refuse(
-    `class ${className} is of driver ${read.value.driver}, and the volume of ${driver} (row S12 of snapshot-controller)`,
-    'take it with a class of that driver',
-    'spec',
-  );
+  return refuse(otherDriver(snapshot, read.value.driver, driver), 'take it with a class of that driver', 'spec');
 }
 
 async function driverOfClaim({ reader }: Context, volumeName: string): Promise<string | undefined> {
@@ -86,13 +89,9 @@ export async function foreignDriver(
   );
   const driver = await driverOfClaim(context, claim?.spec?.volumeName ?? '');
   if (driver === undefined || driver === content.spec?.driver) return undefined;
-  return verdictOf(
-    ['X102', 4, 'user', 'class'],
-    `its class is of driver ${content.spec?.driver}, and the volume of ${driver}`,
-    {
-      changes: [change('take it with a class of that driver', objectName(of.kind, snapshot), 'spec')],
-      next: describe(of.plural, nameOf(snapshot), snapshot.metadata?.namespace),
-      retry: { will: 'no', because: 'the driver never has the volume' },
-    },
-  );
+  return verdictOf(['X102', 4, 'user', 'class'], otherDriver(snapshot, content.spec?.driver ?? '', driver), {
+    changes: [change('take it with a class of that driver', objectName(of.kind, snapshot), 'spec')],
+    next: describe(of.plural, nameOf(snapshot), snapshot.metadata?.namespace),
+    retry: { will: 'no', because: 'the driver never has the volume' },
+  });
 }
