@@ -16,7 +16,7 @@ import { claimsOfNode, fill } from './fill.ts';
 import { awayMs, openSlowDoor, type SlowDoor } from './slow-door.ts';
 import { createSubjects, storage, type Subject, subjects } from './subjects.ts';
 
-const small = Number(process.env["SMALL"] ?? "1000");
+const small = 1_000;
 const rounds = 5;
 
 const { values: options } = parseArgs({

@@ -27,7 +27,7 @@ const busy = 'busy';
 /** The namespace of the sidecars. */
 export const storage = 'storage';
 /** Pods in the namespace of the last subject. */
-export const podsOfNamespace = Number(process.env["PODS"] ?? "2000");
+export const podsOfNamespace = 2_000;
 
 export interface Subject {
   readonly what: string;

@@ -15,6 +15,8 @@ import { minuteMs, startExplaining, type Told } from './explaining.ts';
 import { writePodStatus } from './program-pods.ts';
 
 const quick = ['--retry-interval-start=300ms', '--retry-interval-max=1s'];
+/** A call that hangs does so until its fault is removed. */
+const patient = [...quick, '--timeout=5m'];
 const claims = ['infeasible', 'grown', 'used', 'finished', 'held', 'refused', 'kept'] as const;
 
 interface Volume {
@@ -31,7 +33,7 @@ export const explainEndings: readonly Scenario[] = [
     run: async (ctx) => {
       const told = await startExplaining(ctx);
       await ctx.startDriver(plainDriver);
-      await ctx.startProvisioner({ args: quick });
+      await ctx.startProvisioner({ args: patient });
       await ctx.startResizer({ args: quick });
       const className = await createClass(ctx, { allowVolumeExpansion: true });
       for (const name of claims) await createClaim(ctx, className, { name });
@@ -122,20 +124,21 @@ async function holdByFinalizers(ctx: ScenarioContext, told: Told, { name }: Volu
   await untilVolumeGone(ctx, name);
 }
 
-/** Case 28: ten failures of csi-provisioner, and then it is a person's turn. */
+/** Case 28: at the fourth of these failures the driver takes its time, and after ten of them it is a person's turn. */
 async function refuseToDelete(ctx: ScenarioContext, told: Told, { name, handle }: Volume): Promise<void> {
-  const fault = await ctx.driver.control.addFault({
-    method: 'DeleteVolume',
-    volume: handle,
-    action: { kind: 'fail', code: 'Internal', message: 'the volume has dependent snapshots' },
-  });
+  const { control } = ctx.driver;
+  const call = { method: 'DeleteVolume', volume: handle };
+  const pause = await control.addFault({ ...call, skip: 3, action: { kind: 'hang' } });
+  const message = 'the volume has dependent snapshots';
+  const failure = await control.addFault({ ...call, action: { kind: 'fail', code: 'Internal', message } });
   await deleteClaim(ctx, 'refused');
   const sentence = 'DeleteVolume has failed N times; snapshots of it may have to go first';
   await told(`pv/${name}`, { row: 'X77', code: 3, actor: 'driver', sentence });
+  await control.removeFault(pause);
   const { risk, error } = await told(`pv/${name}`, { row: 'X77', code: 4, actor: 'storage', sentence });
   assert.ok((error?.count ?? 0) >= 10);
   assert.deepEqual([risk.level, risk.of, risk.ifYou], ['certain', 'leak', 'removeFinalizer']);
-  await ctx.driver.control.removeFault(fault);
+  await control.removeFault(failure);
   await untilVolumeGone(ctx, name);
 }
 

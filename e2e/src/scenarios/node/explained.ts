@@ -33,7 +33,7 @@ export const explainedNode: readonly Scenario[] = [
     id: 'N-12',
     title:
       'csi-sidecars explain: a node without the pod of the driver, with one that cannot be created, with one that kubelet does not know; a mount that fails, and owners of files: row, turn, exit code and sentence',
-    needs: ['kubelet', 'rbac', 'driver-faults'],
+    needs: ['kubelet', 'rbac', 'driver-faults', 'time'],
     // Meanwhile no other pod is scheduled.
     exclusive: ['kubelet'],
     run: async (ctx) => {
