@@ -97,11 +97,11 @@ async function measure(subject: Subject, claims: number): Promise<Measured> {
 function rowsOf(): readonly (readonly string[])[] {
   const of = (one: (measured: Measured) => number): ((measured: Measured) => number) => one;
   const middle = (one: (asked: Asked) => number) => of(({ asked }) => median(asked.map(one)));
-  const row = (title: string, value: (measured: Measured) => number, unit: string, digits = 0): readonly string[] => [
+  const row = (title: string, value: (measured: Measured) => number, unit: string): readonly string[] => [
     title,
     ...subjects.flatMap((subject) => {
       const [before, after] = measured.get(subject)!.map(value);
-      const shown = (number = 0): string => `${number.toFixed(digits)}${unit}`;
+      const shown = (number = 0): string => `${number.toFixed(0)}${unit}`;
       return [shown(before), shown(after), ((after ?? 0) / (before ?? 1)).toFixed(2)];
     }),
   ];

@@ -57,6 +57,11 @@ const serviceAccounts: Resource = {
 
 type Api = BenchCluster['api'];
 
+interface Target {
+  readonly resource: Resource;
+  readonly ref: { readonly namespace?: string; readonly name: string };
+}
+
 export async function createSubjects({ api, clock }: Pick<BenchCluster, 'api' | 'clock'>): Promise<void> {
   for (const name of [quiet, busy, storage, crowd]) {
     await api.create(namespaces, { metadata: { name } });
@@ -84,17 +89,12 @@ export async function createSubjects({ api, clock }: Pick<BenchCluster, 'api' | 
     const { name, labels } = pod.metadata;
     const metadata = { name: name ?? '', namespace: busy, ...(labels !== undefined && { labels }) };
     await api.create(pods, { ...pod, metadata });
-    await patchStatus(api, pods, metadata, pod.status ?? {});
+    await patchStatus(api, { resource: pods, ref: { namespace: busy, name: metadata.name } }, pod.status ?? {});
   });
 }
 
-async function patchStatus(
-  api: Api,
-  resource: Resource,
-  ref: { readonly namespace?: string; readonly name: string },
-  status: object,
-): Promise<void> {
-  await api.patch({ resource, ref }, { type: 'merge', body: { status } }, { subresource: 'status' });
+async function patchStatus(api: Api, target: Target, status: object): Promise<void> {
+  await api.patch(target, { type: 'merge', body: { status } }, { subresource: 'status' });
 }
 
 /** A leader that needs not renew its Lease while the bench runs. */
@@ -121,7 +121,7 @@ async function useVolume(api: Api, { namespace, claim, phase }: Use): Promise<vo
   const node = `node-of-${claim}`;
   const volume = `volume-of-${claim}`;
   await api.create(nodes, { metadata: { name: node } });
-  await patchStatus(api, nodes, { name: node }, { conditions: [{ type: 'Ready', status: 'True' }] });
+  await patchStatus(api, { resource: nodes, ref: { name: node } }, { conditions: [{ type: 'Ready', status: 'True' }] });
   await api.create(csiNodes, {
     metadata: { name: node },
     spec: { drivers: [{ name: driver, nodeID: node, topologyKeys: [] }] },
@@ -129,23 +129,28 @@ async function useVolume(api: Api, { namespace, claim, phase }: Use): Promise<vo
   const claimRef = { namespace, name: claim };
   const csi = { driver, volumeHandle: volume };
   await api.create(persistentVolumes, aVolume(volume, csi, { claimRef, storageClassName: 'block' }));
-  await patchStatus(api, persistentVolumes, { name: volume }, { phase: 'Bound' });
+  await patchStatus(api, { resource: persistentVolumes, ref: { name: volume } }, { phase: 'Bound' });
   const asked = aClaim(claim, 'block', { volumeName: volume });
   const bound = { 'pv.kubernetes.io/bind-completed': 'yes' };
   await api.create(persistentVolumeClaims, { ...asked, metadata: { name: claim, namespace, annotations: bound } });
   const capacity = { storage: '1Gi' };
-  await patchStatus(api, persistentVolumeClaims, claimRef, {
-    phase: 'Bound',
-    accessModes: ['ReadWriteOnce'],
-    capacity,
-  });
+  await patchStatus(
+    api,
+    { resource: persistentVolumeClaims, ref: claimRef },
+    {
+      phase: 'Bound',
+      accessModes: ['ReadWriteOnce'],
+      capacity,
+    },
+  );
   // As kube-controller-manager names it.
   const attachment = `csi-${createHash('sha256').update(`${volume}${driver}${node}`).digest('hex')}`;
   await api.create(
     volumeAttachments,
     anAttachment(attachment, { attacher: driver, volumeName: volume, nodeName: node }),
   );
-  if (phase === 'Running') await patchStatus(api, volumeAttachments, { name: attachment }, { attached: true });
+  if (phase === 'Running')
+    await patchStatus(api, { resource: volumeAttachments, ref: { name: attachment } }, { attached: true });
   const pod = `pod-of-${claim}`;
   await api.create(pods, {
     metadata: { name: pod, namespace },
@@ -155,5 +160,5 @@ async function useVolume(api: Api, { namespace, claim, phase }: Use): Promise<vo
       volumes: [{ name: 'data', persistentVolumeClaim: { claimName: claim } }],
     },
   });
-  await patchStatus(api, pods, { namespace, name: pod }, { phase });
+  await patchStatus(api, { resource: pods, ref: { namespace, name: pod } }, { phase });
 }
