@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** O-10: what `csi-sidecars explain` says about snapshots that do not get ready, on a real API server. */
 import assert from 'node:assert/strict';
-import { leases, persistentVolumeClaims } from '@csi-sidecars/runtime';
-import { volumeSnapshots } from '@csi-sidecars/volume';
+import { ignoreNotFound, leases, persistentVolumeClaims } from '@csi-sidecars/runtime';
+import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import type { ScenarioContext } from '../context.ts';
 import { type Bound, deleteClaim } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
@@ -21,6 +21,8 @@ import {
   untilReady,
 } from '../snapshots/steps.ts';
 import { minuteMs, startExplaining, type Told } from './explaining.ts';
+
+const otherDriver = 'other.e2e.csi.test';
 
 export const explainSnapshots: readonly Scenario[] = [
   {
@@ -71,20 +73,33 @@ async function missPrograms(ctx: ScenarioContext, told: Told): Promise<void> {
     actor: 'administrator',
     sentence: absent('csi-snapshotter of DRIVER'),
   });
-  const foreign = await createSnapshotClass(ctx, { driver: 'other.e2e.csi.test' }, 'foreign');
+  const foreign = await createSnapshotClass(ctx, { driver: otherDriver }, 'foreign');
   await createSnapshot(ctx, { name: 'foreign', volumeSnapshotClassName: foreign });
   await told('vs/foreign', {
     row: 'X102',
     code: 4,
     actor: 'user',
-    sentence:
-      'class NS-foreign is of driver other.e2e.csi.test, and the volume of DRIVER (row S12 of snapshot-controller)',
+    sentence: `class NS-foreign is of driver ${otherDriver}, and the volume of DRIVER (row S12 of snapshot-controller)`,
   });
   await startSnapshotter(ctx);
   await untilReady(ctx);
   await told('vs/snap', { row: 'X108', code: 0, actor: 'nobody', sentence: 'the snapshot is ready' });
   for (const name of ['snap', 'foreign']) await deleteSnapshot(ctx, name);
+  await releaseForeign(ctx);
   await untilNoSnapshots(ctx);
+}
+
+/** Upstream's snapshot-controller makes a content for the other driver, which nobody releases. Ours makes none. */
+async function releaseForeign({ api, namespace }: ScenarioContext): Promise<void> {
+  const free = { type: 'merge', body: { metadata: { finalizers: null } } } as const;
+  for (const { metadata, spec } of (await api.list(volumeSnapshotContents)).items) {
+    if (spec?.driver !== otherDriver) continue;
+    const ref = { name: metadata?.name ?? '' };
+    await api.delete(volumeSnapshotContents, ref).catch(ignoreNotFound);
+    await api.patch({ resource: volumeSnapshotContents, ref }, free).catch(ignoreNotFound);
+  }
+  const ref = { namespace, name: 'foreign' };
+  await api.patch({ resource: volumeSnapshots, ref }, free).catch(ignoreNotFound);
 }
 
 /** Case 26. A snapshot that has begun and does not get ready holds its claim. With ours, one whose class is missing has not begun. */

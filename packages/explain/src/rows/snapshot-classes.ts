@@ -16,7 +16,7 @@ import { change, type Context, describe, onChange, verdictOf } from './context.t
 import type { Content, Followed } from './snapshot-contents.ts';
 
 /** The same whether a content was made, as upstream's snapshot-controller does, or not. */
-function otherDriver({ spec }: Followed['snapshot'], classDriver: string, volumeDriver: string): string {
+function otherDriver({ spec }: Followed['snapshot'], classDriver: string | undefined, volumeDriver: string): string {
   const name = (spec as VolumeSnapshot['spec'])?.volumeSnapshotClassName;
   const which = name === undefined || name === '' ? 'its class' : `class ${name}`;
   return `${which} is of driver ${classDriver}, and the volume of ${volumeDriver} (row S12 of snapshot-controller)`;
@@ -89,7 +89,7 @@ export async function foreignDriver(
   );
   const driver = await driverOfClaim(context, claim?.spec?.volumeName ?? '');
   if (driver === undefined || driver === content.spec?.driver) return undefined;
-  return verdictOf(['X102', 4, 'user', 'class'], otherDriver(snapshot, content.spec?.driver ?? '', driver), {
+  return verdictOf(['X102', 4, 'user', 'class'], otherDriver(snapshot, content.spec?.driver, driver), {
     changes: [change('take it with a class of that driver', objectName(of.kind, snapshot), 'spec')],
     next: describe(of.plural, nameOf(snapshot), snapshot.metadata?.namespace),
     retry: { will: 'no', because: 'the driver never has the volume' },
