@@ -82,6 +82,7 @@ const droppedPromises: Readonly<Record<string, string>> = {
   'packages/all-in-one/src/main-node.ts runPlainProgram':
     'the whole program: its failure is logged and becomes the exit code',
   'packages/attacher/src/main.ts runMain': 'the whole program',
+  'packages/explain/src/port-forward/websocket.ts refusalOf': 'a text that cannot be read is what was read of it',
   'packages/livenessprobe/src/main.ts runPlainProgram': 'the whole program',
   'packages/node-driver-registrar/src/main.ts runPlainProgram': 'the whole program',
   'packages/provisioner/src/main.ts runMain': 'the whole program',

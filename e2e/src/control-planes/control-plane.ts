@@ -35,6 +35,8 @@ export type Capability =
   | 'claim-use'
   /** A real kubelet runs pods in containers on this machine and mounts their volumes (`ControlPlane.node`). */
   | 'kubelet'
+  /** The API server finds kubelet by the name of its node, for logs, commands and port-forwards. */
+  | 'kubelet-requests'
   /** kubelet and containerd are processes that can be killed and started again (`ControlPlane.components`). */
   | 'node-control';
 

@@ -93,7 +93,15 @@ export async function startKind({ folder, env }: KindOptions): Promise<ControlPl
   const running = opening.move();
   return {
     name: 'kind',
-    has: new Set(['rbac', 'bound-tokens', 'admission', 'controller-manager', 'scheduler', 'kubelet'] as const),
+    has: new Set([
+      'rbac',
+      'bound-tokens',
+      'admission',
+      'controller-manager',
+      'scheduler',
+      'kubelet',
+      'kubelet-requests',
+    ] as const),
     server,
     caFile: files.ca,
     serverPair: undefined,

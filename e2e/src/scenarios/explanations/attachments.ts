@@ -22,14 +22,14 @@ import { untilRunning } from '../pod-life.ts';
 import { deletePod } from '../pods.ts';
 import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
-import { minuteMs, startExplaining, type Told } from './explaining.ts';
+import { minuteMs, startExplaining, type Explains } from './explaining.ts';
 
 const quick = ['--retry-interval-start=500ms', '--retry-interval-max=2s', '--timeout=5m'];
 const claims = ['first', 'second', 'slow', 'moved', 'lost', 'held', 'silent'] as const;
 
 interface Ready {
   readonly ctx: ScenarioContext;
-  readonly told: Told;
+  readonly explains: Explains;
   readonly node: (what: string) => NodeEmulator;
   /** The volume of a claim: its name and its handle. */
   readonly volume: (claim: (typeof claims)[number]) => { readonly name: string; readonly handle: string };
@@ -63,7 +63,7 @@ export const explainAttachments: readonly Scenario[] = [
 ];
 
 async function prepare(ctx: ScenarioContext): Promise<Ready> {
-  const told = await startExplaining(ctx);
+  const explains = await startExplaining(ctx);
   const limits = Object.entries({ a: 0, b: 0, full: 1, gone: 0 }).map(([what, maxVolumes]) => ({
     name: ctx.nameOf(what),
     maxVolumes,
@@ -87,7 +87,7 @@ async function prepare(ctx: ScenarioContext): Promise<Ready> {
   }
   return {
     ctx,
-    told,
+    explains,
     node: (what) => all.find(({ name }) => name === ctx.nameOf(what))!,
     volume: (claim) => volumes.get(claim)!,
     attacher: await startReplica(ctx, { name: 'replica-a', program: 'csi-attacher', args: quick }),
@@ -104,13 +104,13 @@ interface Rule {
 }
 
 /** Case 11. The driver knows the limit of its node. */
-async function fillNode({ ctx, told, node }: Ready): Promise<void> {
+async function fillNode({ ctx, explains, node }: Ready): Promise<void> {
   const nodeName = node('full').name;
   await ctx.create(pods, aPod('first', 'first', { nodeName }));
   await untilRunning(ctx, 'first');
   await ctx.create(pods, aPod('second', 'second', { nodeName }));
   const known = 'claim second: node NS-full can have 1 volumes of DRIVER';
-  const crowded = await told('pod/second', {
+  const crowded = await explains('pod/second', {
     row: 'X52',
     code: 4,
     actor: 'administrator',
@@ -118,19 +118,19 @@ async function fillNode({ ctx, told, node }: Ready): Promise<void> {
   });
   assert.equal(crowded.error?.code, 8);
   const deep = { row: 'X52', code: 4, actor: 'administrator', sentence: `${known}, and has 1` };
-  await told('pod/second', deep, { args: ['--deep'] });
+  await explains('pod/second', deep, { args: ['--deep'] });
 }
 
 /** Case 17. */
 async function hang(ready: Ready): Promise<void> {
-  const { ctx, told, node } = ready;
+  const { ctx, explains, node } = ready;
   const hanging = await strike(ready, 'slow', { method: 'ControllerPublishVolume', action: { kind: 'hang' } });
   await ctx.create(pods, aPod('slow', 'slow', { nodeName: node('b').name }));
   const young = 'csi-attacher attaches the volume to NS-b';
-  await told('pvc/slow', { row: 'X50', code: 3, actor: 'csi-attacher', sentence: young });
+  await explains('pvc/slow', { row: 'X50', code: 3, actor: 'csi-attacher', sentence: young });
   const waits = 'csi-attacher waits or works: its queue and its open calls cannot be seen from outside';
   const old = { row: 'X51', code: 3, actor: 'csi-attacher', sentence: waits };
-  const { turn, retry } = await told('pvc/slow', old, { laterMs: 12 * minuteMs });
+  const { turn, retry } = await explains('pvc/slow', old, { laterMs: 12 * minuteMs });
   assert.equal(turn?.alive, 'yes');
   assert.equal(retry?.exact, false);
   await ctx.driver.control.removeFault(hanging);
@@ -138,18 +138,18 @@ async function hang(ready: Ready): Promise<void> {
 
 /** Cases 12 to 14, and 39: the volume of a pod is on another node, which is well, is lost, and is out of service. */
 async function move(ready: Ready): Promise<void> {
-  const { ctx, told, node } = ready;
+  const { ctx, explains, node } = ready;
   const { api, namespace } = ctx;
   const a = node('a');
   await ctx.create(pods, aPod('old', 'moved', { nodeName: a.name }));
   await untilRunning(ctx, 'old');
   await ctx.create(pods, aPod('new', 'moved', { nodeName: node('b').name }));
   const has = (state: string): string => `pod old on node NS-a ${state} has the volume`;
-  await told('pvc/moved', { row: 'X46', code: 4, actor: 'user', sentence: has('still') });
+  await explains('pvc/moved', { row: 'X46', code: 4, actor: 'user', sentence: has('still') });
   a.freeze();
   // Long enough for a slow machine.
   await api.delete(pods, { namespace, name: 'old' }, { gracePeriodSeconds: 120 });
-  await told('pvc/moved', { row: 'X46', code: 3, actor: 'user', sentence: has('is ending, and still') });
+  await explains('pvc/moved', { row: 'X46', code: 3, actor: 'user', sentence: has('is ending, and still') });
 
   // A kubelet writes this when its container runtime does not answer.
   const lastTransitionTime = new Date(ctx.testRun.clock.nowMs()).toISOString();
@@ -159,7 +159,7 @@ async function move(ready: Ready): Promise<void> {
     { type: 'strategic', body: { status: { conditions: [condition] } } },
     { subresource: 'status' },
   );
-  const lost = await told(
+  const lost = await explains(
     'pvc/moved',
     {
       row: 'X47',
@@ -185,10 +185,10 @@ async function move(ready: Ready): Promise<void> {
     return metadata?.deletionTimestamp !== undefined;
   });
   const detaching = 'the volume is being detached from NS-a';
-  await told('pvc/moved', { row: 'X48', code: 3, actor: 'csi-attacher', sentence: detaching });
+  await explains('pvc/moved', { row: 'X48', code: 3, actor: 'csi-attacher', sentence: detaching });
   await ctx.driver.control.removeFault(hanging);
   const runs = 'pod new uses the volume on NS-b and runs';
-  const { cost, next } = await told('pvc/moved', { row: 'X41', code: 0, actor: 'nobody', sentence: runs });
+  const { cost, next } = await explains('pvc/moved', { row: 'X41', code: 0, actor: 'nobody', sentence: runs });
   assert.equal(next, null);
   ctx.note(`${cost.requests} requests for a bound claim whose pod runs`);
   assert.ok(cost.requests <= 15);
@@ -197,7 +197,7 @@ async function move(ready: Ready): Promise<void> {
 
 /** Case 15: the node exists, or is gone. */
 async function failToDetach(ready: Ready): Promise<void> {
-  const { ctx, told, node, volume } = ready;
+  const { ctx, explains, node, volume } = ready;
   const gone = node('gone');
   const lost = await createAttachment(ctx, volume('lost').name, gone);
   const held = await createAttachment(ctx, volume('held').name, node('b'));
@@ -214,18 +214,18 @@ async function failToDetach(ready: Ready): Promise<void> {
   for (const name of [lost, held]) await ctx.remove(volumeAttachments, name);
 
   const busy = 'the driver cannot detach the volume from NS-b (row D8 of csi-attacher)';
-  const early = await told(`va/${held}`, { row: 'X80', code: 3, actor: 'driver', sentence: busy });
+  const early = await explains(`va/${held}`, { row: 'X80', code: 3, actor: 'driver', sentence: busy });
   assert.deepEqual([early.risk.level, early.risk.of], ['possible', 'corruption']);
   const absent = 'the driver cannot detach the volume from NS-gone, a node that is gone (row D7 of csi-attacher)';
   const late = { row: 'X80', code: 4, actor: 'driver', sentence: absent };
-  const { risk } = await told(`va/${lost}`, late, { laterMs: 40 * minuteMs });
+  const { risk } = await explains(`va/${lost}`, late, { laterMs: 40 * minuteMs });
   assert.equal(risk.level, 'none');
   await ctx.driver.control.clearFaults();
   for (const name of [lost, held]) await untilDetached(ctx, name);
 }
 
 /** Case 16. The Lease of a process that is killed is not released. */
-async function loseTheLeader({ ctx, told, node, volume, attacher }: Ready): Promise<void> {
+async function loseTheLeader({ ctx, explains, node, volume, attacher }: Ready): Promise<void> {
   const silent = await createAttachment(ctx, volume('silent').name, node('b'));
   await untilAttached(ctx, silent);
   await attacher.destroy();
@@ -233,7 +233,7 @@ async function loseTheLeader({ ctx, told, node, volume, attacher }: Ready): Prom
   const sentence =
     'nobody leads csi-attacher of DRIVER: Lease NS/external-attacher-leader-DRIVER was last renewed by replica-a';
   const dead = { row: 'X5', code: 4, actor: 'administrator', sentence };
-  const { turn } = await told(`va/${silent}`, dead, { laterMs: 10 * minuteMs });
+  const { turn } = await explains(`va/${silent}`, dead, { laterMs: 10 * minuteMs });
   assert.equal(turn?.alive, 'no');
   await attacher.start();
   await untilDetached(ctx, silent);

@@ -11,7 +11,7 @@ import type { ScenarioContext } from '../context.ts';
 import { aPod } from '../objects.ts';
 import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
-import { minuteMs, readSecrets, startExplaining, type Told } from './explaining.ts';
+import { minuteMs, readSecrets, startExplaining, type Explains } from './explaining.ts';
 import { createProgramPod, writePodStatus } from './program-pods.ts';
 
 const late = { volumeBindingMode: 'WaitForFirstConsumer' } as const;
@@ -26,20 +26,20 @@ export const explainClaims: readonly Scenario[] = [
     needs: ['rbac', 'controller-manager', 'scheduler', 'driver-faults', 'driver-settings', 'host-names'],
     restarts: true,
     run: async (ctx) => {
-      const told = await startExplaining(ctx);
+      const explains = await startExplaining(ctx);
       await ctx.startDriver({ csiDriver: { attachRequired: true } });
       const className = await createClass(ctx);
-      await waitForPods(ctx, told);
-      await nameWhatIsMissing(ctx, told, className);
-      const leader = await failInTheDriver(ctx, told, className);
-      await loseTheLeader(ctx, told, { className, leader });
-      await runOutOfMemory(ctx, told, className);
+      await waitForPods(ctx, explains);
+      await nameWhatIsMissing(ctx, explains, className);
+      const leader = await failInTheDriver(ctx, explains, className);
+      await loseTheLeader(ctx, explains, { className, leader });
+      await runOutOfMemory(ctx, explains, className);
     },
   },
 ];
 
 /** Cases 1, 2, 9 and 10: claims that are bound late. */
-async function waitForPods(ctx: ScenarioContext, told: Told): Promise<void> {
+async function waitForPods(ctx: ScenarioContext, explains: Explains): Promise<void> {
   const key = `topology.${ctx.driverName}/zone`;
   const topologies: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'node-a': { [key]: 'a' },
@@ -56,7 +56,7 @@ async function waitForPods(ctx: ScenarioContext, told: Told): Promise<void> {
   const className = await createClass(ctx, late, 'late');
 
   await createClaim(ctx, className, { name: 'unused' });
-  const unused = await told('pvc/unused', {
+  const unused = await explains('pvc/unused', {
     row: 'X15',
     code: 3,
     actor: 'user',
@@ -67,7 +67,7 @@ async function waitForPods(ctx: ScenarioContext, told: Told): Promise<void> {
 
   await createClaim(ctx, className, { name: 'bypassed' });
   await ctx.create(pods, aPod('pinned', 'bypassed', { nodeName: node!.name }));
-  await told('pvc/bypassed', {
+  await explains('pvc/bypassed', {
     row: 'X17',
     code: 4,
     actor: 'user',
@@ -77,7 +77,7 @@ async function waitForPods(ctx: ScenarioContext, told: Told): Promise<void> {
   const allowedTopologies = [{ matchLabelExpressions: [{ key, values: ['c'] }] }];
   await createClaim(ctx, await createClass(ctx, { ...late, allowedTopologies }, 'zone-c'), { name: 'zoned' });
   await ctx.create(pods, aPod('zoned', 'zoned'));
-  await told('pvc/zoned', {
+  await explains('pvc/zoned', {
     row: 'X19',
     code: 4,
     actor: 'administrator',
@@ -87,7 +87,7 @@ async function waitForPods(ctx: ScenarioContext, told: Told): Promise<void> {
   await createClaim(ctx, className, { name: 'selected' });
   const nodeSelector = { 'kubernetes.io/hostname': bare!.name };
   await ctx.create(pods, aPod('selected', 'selected', { nodeSelector }));
-  const selected = await told('pvc/selected', {
+  const selected = await explains('pvc/selected', {
     row: 'X19',
     code: 4,
     actor: 'administrator',
@@ -97,15 +97,15 @@ async function waitForPods(ctx: ScenarioContext, told: Told): Promise<void> {
 }
 
 /** Cases 4, 5 and 7, and objects that do not exist. No csi-provisioner runs. */
-async function nameWhatIsMissing(ctx: ScenarioContext, told: Told, className: string): Promise<void> {
-  await told('pvc/nothing', {
+async function nameWhatIsMissing(ctx: ScenarioContext, explains: Explains, className: string): Promise<void> {
+  await explains('pvc/nothing', {
     row: 'X1',
     code: 6,
     actor: 'nobody',
     sentence: 'PersistentVolumeClaim NS/nothing does not exist',
   });
   await createClaim(ctx, 'a-class-that-is-not-there', { name: 'classless' });
-  await told('pvc/classless', {
+  await explains('pvc/classless', {
     row: 'X13',
     code: 4,
     actor: 'administrator',
@@ -113,14 +113,14 @@ async function nameWhatIsMissing(ctx: ScenarioContext, told: Told, className: st
   });
   const misspelt = await createClass(ctx, { provisioner: `${ctx.driverName}x` }, 'misspelt');
   await createClaim(ctx, misspelt, { name: 'misspelt' });
-  await told('pvc/misspelt', {
+  await explains('pvc/misspelt', {
     row: 'X14',
     code: 4,
     actor: 'administrator',
     sentence: 'the provisioner of class NS-misspelt, DRIVERx, is no CSI driver of this cluster; there is DRIVER',
   });
   await createClaim(ctx, className, { name: 'data' });
-  await told('pvc/data', {
+  await explains('pvc/data', {
     row: 'X6',
     code: 4,
     actor: 'administrator',
@@ -131,7 +131,7 @@ async function nameWhatIsMissing(ctx: ScenarioContext, told: Told, className: st
     'csi.storage.k8s.io/provisioner-secret-namespace': ctx.namespace,
   };
   await createClaim(ctx, await createClass(ctx, { parameters }, 'secret'), { name: 'secret' });
-  await told('pvc/secret', {
+  await explains('pvc/secret', {
     row: 'X23',
     code: 4,
     actor: 'administrator',
@@ -140,7 +140,11 @@ async function nameWhatIsMissing(ctx: ScenarioContext, told: Told, className: st
 }
 
 /** Cases 6, 22 and 38. */
-async function failInTheDriver(ctx: ScenarioContext, told: Told, className: string): Promise<SupervisedProcess> {
+async function failInTheDriver(
+  ctx: ScenarioContext,
+  explains: Explains,
+  className: string,
+): Promise<SupervisedProcess> {
   const failures: Readonly<Record<string, FaultAction>> = {
     refused: { kind: 'fail', code: 'InvalidArgument', message: 'pool p1 does not exist' },
     busy: { kind: 'fail', code: 'Aborted', message: 'an operation is under way' },
@@ -153,7 +157,7 @@ async function failInTheDriver(ctx: ScenarioContext, told: Told, className: stri
   await ctx.grant('csi-provisioner', 'secrets', [readSecrets]);
   const leader = await startReplica(ctx, { name: 'replica-a', args: quick });
 
-  const refused = await told('pvc/refused', {
+  const refused = await explains('pvc/refused', {
     row: 'X25',
     code: 4,
     actor: 'administrator',
@@ -162,9 +166,9 @@ async function failInTheDriver(ctx: ScenarioContext, told: Told, className: stri
   assert.equal(refused.error?.code, 3);
   assert.match(refused.error.text, /pool p1 does not exist$/);
   const waits = 'an earlier call for the volume has not ended';
-  await told('pvc/busy', { row: 'X28', code: 3, actor: 'driver', sentence: waits });
-  await told('pvc/busy', { row: 'X27', code: 4, actor: 'storage', sentence: waits }, { laterMs: 7 * minuteMs });
-  const throttled = await told('pvc/throttled', {
+  await explains('pvc/busy', { row: 'X28', code: 3, actor: 'driver', sentence: waits });
+  await explains('pvc/busy', { row: 'X27', code: 4, actor: 'storage', sentence: waits }, { laterMs: 7 * minuteMs });
+  const throttled = await explains('pvc/throttled', {
     row: 'X28',
     code: 3,
     actor: 'driver',
@@ -183,12 +187,12 @@ interface Led {
 }
 
 /** Case 3. The Lease of a process that is killed is not released. */
-async function loseTheLeader(ctx: ScenarioContext, told: Told, { className, leader }: Led): Promise<void> {
+async function loseTheLeader(ctx: ScenarioContext, explains: Explains, { className, leader }: Led): Promise<void> {
   await untilBound(ctx, 'data');
   await leader.destroy();
   const { spec } = await leaseOf(ctx, 'csi-provisioner');
   await createClaim(ctx, className, { name: 'later' });
-  const dead = await told(
+  const dead = await explains(
     'pvc/later',
     {
       row: 'X5',
@@ -205,15 +209,20 @@ async function loseTheLeader(ctx: ScenarioContext, told: Told, { className, lead
 }
 
 /** Case 37. */
-async function runOutOfMemory(ctx: ScenarioContext, told: Told, className: string): Promise<void> {
+async function runOutOfMemory(ctx: ScenarioContext, explains: Explains, className: string): Promise<void> {
   const name = 'replica-b';
   await startReplica(ctx, { name, args: quick });
   await untilBound(ctx, 'later');
-  await told('pvc/later', { row: 'X40', code: 0, actor: 'nobody', sentence: 'the claim is bound, and no pod uses it' });
+  await explains('pvc/later', {
+    row: 'X40',
+    code: 0,
+    actor: 'nobody',
+    sentence: 'the claim is bound, and no pod uses it',
+  });
 
   await ctx.driver.control.addFault({ method: 'CreateVolume', action: { kind: 'hang' } });
   await createClaim(ctx, className, { name: 'hanging' });
-  const asked = await told('pvc/hanging', {
+  const asked = await explains('pvc/hanging', {
     row: 'X31',
     code: 3,
     actor: 'csi-provisioner',
@@ -235,7 +244,7 @@ async function runOutOfMemory(ctx: ScenarioContext, told: Told, className: strin
       },
     ],
   });
-  await told('pvc/hanging', {
+  await explains('pvc/hanging', {
     row: 'X7',
     code: 4,
     actor: 'administrator',

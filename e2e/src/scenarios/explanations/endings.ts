@@ -11,7 +11,7 @@ import { createClaim, createClass, deleteClaim, untilBound, untilVolumeGone } fr
 import { ask, plainDriver } from '../resizer/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import { untilGone } from '../snapshots/steps.ts';
-import { minuteMs, startExplaining, type Told } from './explaining.ts';
+import { minuteMs, startExplaining, type Explains } from './explaining.ts';
 import { writePodStatus } from './program-pods.ts';
 
 const quick = ['--retry-interval-start=300ms', '--retry-interval-max=1s'];
@@ -31,7 +31,7 @@ export const explainEndings: readonly Scenario[] = [
       'csi-sidecars explain: growth that the driver refuses or that waits for a pod; a claim that pods hold, volumes that finalizers hold, that cannot be deleted or are kept: row, turn, exit code and sentence',
     needs: ['rbac', 'controller-manager', 'driver-faults', 'driver-settings', 'expansion-recovery'],
     run: async (ctx) => {
-      const told = await startExplaining(ctx);
+      const explains = await startExplaining(ctx);
       await ctx.startDriver(plainDriver);
       await ctx.startProvisioner({ args: patient });
       await ctx.startResizer({ args: quick });
@@ -43,17 +43,17 @@ export const explainEndings: readonly Scenario[] = [
         volumes.set(name, { name: metadata?.name ?? '', handle: spec?.csi?.volumeHandle ?? '' });
       }
       const volume = (claim: (typeof claims)[number]): Volume => volumes.get(claim)!;
-      await grow(ctx, told, volume('infeasible'));
-      await holdByPods(ctx, told);
-      await holdByFinalizers(ctx, told, volume('held'));
-      await refuseToDelete(ctx, told, volume('refused'));
-      await keep(ctx, told, volume('kept'));
+      await grow(ctx, explains, volume('infeasible'));
+      await holdByPods(ctx, explains);
+      await holdByFinalizers(ctx, explains, volume('held'));
+      await refuseToDelete(ctx, explains, volume('refused'));
+      await keep(ctx, explains, volume('kept'));
     },
   },
 ];
 
 /** Cases 30 and 32. */
-async function grow(ctx: ScenarioContext, told: Told, { handle }: Volume): Promise<void> {
+async function grow(ctx: ScenarioContext, explains: Explains, { handle }: Volume): Promise<void> {
   await ctx.driver.control.addFault({
     method: 'ControllerExpandVolume',
     volume: handle,
@@ -61,13 +61,13 @@ async function grow(ctx: ScenarioContext, told: Told, { handle }: Volume): Promi
   });
   await ask(ctx, '2Gi', 'infeasible');
   await ask(ctx, '2Gi', 'grown');
-  await told('pvc/infeasible', {
+  await explains('pvc/infeasible', {
     row: 'X61',
     code: 4,
     actor: 'user',
     sentence: 'the driver cannot make a volume of 2Gi; any size above 1Gi may be asked for',
   });
-  await told('pvc/grown', {
+  await explains('pvc/grown', {
     row: 'X62',
     code: 3,
     actor: 'user',
@@ -76,7 +76,7 @@ async function grow(ctx: ScenarioContext, told: Told, { handle }: Volume): Promi
 }
 
 /** Case 25. A pod that has ended holds its claim as well. */
-async function holdByPods(ctx: ScenarioContext, told: Told): Promise<void> {
+async function holdByPods(ctx: ScenarioContext, explains: Explains): Promise<void> {
   const { name: nodeName } = await addPaperNode(ctx, 'node');
   await ctx.create(pods, aPod('writer', 'used', { nodeName }));
   await ctx.create(pods, aPod('job', 'finished', { nodeName }));
@@ -85,9 +85,9 @@ async function holdByPods(ctx: ScenarioContext, told: Told): Promise<void> {
   await writePodStatus(ctx, 'job', { phase: 'Succeeded' });
   await deleteClaim(ctx, 'used');
   await deleteClaim(ctx, 'finished');
-  await told('pvc/used', { row: 'X71', code: 4, actor: 'user', sentence: 'pod writer uses the claim' });
+  await explains('pvc/used', { row: 'X71', code: 4, actor: 'user', sentence: 'pod writer uses the claim' });
   const ended = 'pod job, which has ended, uses the claim';
-  await told('pvc/finished', { row: 'X71', code: 4, actor: 'user', sentence: ended });
+  await explains('pvc/finished', { row: 'X71', code: 4, actor: 'user', sentence: ended });
   for (const [pod, claim] of [
     ['writer', 'used'],
     ['job', 'finished'],
@@ -98,14 +98,14 @@ async function holdByPods(ctx: ScenarioContext, told: Told): Promise<void> {
 }
 
 /** Case 27. */
-async function holdByFinalizers(ctx: ScenarioContext, told: Told, { name }: Volume): Promise<void> {
+async function holdByFinalizers(ctx: ScenarioContext, explains: Explains, { name }: Volume): Promise<void> {
   const foreign = 'example.com/keep';
   const target = { resource: persistentVolumes, ref: { name } };
   const { metadata } = await ctx.api.get(persistentVolumes, { name });
   const finalizers = [...(metadata?.finalizers ?? []), foreign];
   await ctx.api.patch(target, { type: 'merge', body: { metadata: { finalizers } } });
   await ctx.remove(persistentVolumes, name);
-  await told(`pv/${name}`, {
+  await explains(`pv/${name}`, {
     row: 'X72',
     code: 4,
     actor: 'user',
@@ -113,7 +113,7 @@ async function holdByFinalizers(ctx: ScenarioContext, told: Told, { name }: Volu
   });
   await deleteClaim(ctx, 'held');
   const owner = 'its owner has to take it off (guess: example.com)';
-  const { findings } = await told(`pv/${name}`, {
+  const { findings } = await explains(`pv/${name}`, {
     row: 'X87',
     code: 4,
     actor: 'other',
@@ -125,7 +125,7 @@ async function holdByFinalizers(ctx: ScenarioContext, told: Told, { name }: Volu
 }
 
 /** Case 28: at the fourth of these failures the driver takes its time, and after ten of them it is a person's turn. */
-async function refuseToDelete(ctx: ScenarioContext, told: Told, { name, handle }: Volume): Promise<void> {
+async function refuseToDelete(ctx: ScenarioContext, explains: Explains, { name, handle }: Volume): Promise<void> {
   const { control } = ctx.driver;
   const call = { method: 'DeleteVolume', volume: handle };
   const pause = await control.addFault({ ...call, skip: 3, action: { kind: 'hang' } });
@@ -133,9 +133,9 @@ async function refuseToDelete(ctx: ScenarioContext, told: Told, { name, handle }
   const failure = await control.addFault({ ...call, action: { kind: 'fail', code: 'Internal', message } });
   await deleteClaim(ctx, 'refused');
   const sentence = 'DeleteVolume has failed N times; snapshots of it may have to go first';
-  await told(`pv/${name}`, { row: 'X77', code: 3, actor: 'driver', sentence });
+  await explains(`pv/${name}`, { row: 'X77', code: 3, actor: 'driver', sentence });
   await control.removeFault(pause);
-  const { risk, error } = await told(`pv/${name}`, { row: 'X77', code: 4, actor: 'storage', sentence });
+  const { risk, error } = await explains(`pv/${name}`, { row: 'X77', code: 4, actor: 'storage', sentence });
   assert.ok((error?.count ?? 0) >= 10);
   assert.deepEqual([risk.level, risk.of, risk.ifYou], ['certain', 'leak', 'removeFinalizer']);
   await control.removeFault(failure);
@@ -143,14 +143,14 @@ async function refuseToDelete(ctx: ScenarioContext, told: Told, { name, handle }
 }
 
 /** Case 29. */
-async function keep(ctx: ScenarioContext, told: Told, { name }: Volume): Promise<void> {
+async function keep(ctx: ScenarioContext, explains: Explains, { name }: Volume): Promise<void> {
   const target = { resource: persistentVolumes, ref: { name } };
   const policy = async (persistentVolumeReclaimPolicy: 'Retain' | 'Delete'): Promise<void> => {
     await ctx.api.patch(target, { type: 'merge', body: { spec: { persistentVolumeReclaimPolicy } } });
   };
   await policy('Retain');
   await deleteClaim(ctx, 'kept');
-  await told(
+  await explains(
     `pv/${name}`,
     { row: 'X88', code: 0, actor: 'nobody', sentence: 'released, and kept on purpose: its policy is Retain' },
     { laterMs: minuteMs },

@@ -52,7 +52,7 @@ export interface How {
 }
 
 /** Waits until the object is explained by this row and exit code; turn and sentence must then be as wanted. */
-export type Told = (subject: string, wanted: Wanted, how?: How) => Promise<Explanation>;
+export type Explains = (subject: string, wanted: Wanted, how?: How) => Promise<Explanation>;
 
 export interface Asker {
   /** The name of its ServiceAccount. Default: `explain`. */
@@ -66,7 +66,10 @@ export const minuteMs = 60_000;
 /** What csi-provisioner needs for classes that name a Secret, beyond upstream's role. */
 export const readSecrets: PolicyRule = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] };
 
-export async function startExplaining(ctx: ScenarioContext, { name = 'explain', rules }: Asker = {}): Promise<Told> {
+export async function startExplaining(
+  ctx: ScenarioContext,
+  { name = 'explain', rules }: Asker = {},
+): Promise<Explains> {
   const account = await commandAccount(ctx, name, rules ?? explainRules);
   const commands = new Map<number, Promise<Command>>();
   const commandAt = (laterMs: number): Promise<Command> => {

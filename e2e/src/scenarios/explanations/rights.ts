@@ -10,7 +10,7 @@ import type { ScenarioContext } from '../context.ts';
 import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 import { ask, makeClass, plainDriver, wantClass } from '../resizer/steps.ts';
 import type { Scenario } from '../scenario.ts';
-import { type Explanation, minuteMs, readSecrets, startExplaining, type Told } from './explaining.ts';
+import { type Explanation, minuteMs, readSecrets, startExplaining, type Explains } from './explaining.ts';
 import { createProgramPod } from './program-pods.ts';
 
 export const explainRights: readonly Scenario[] = [
@@ -21,10 +21,10 @@ export const explainRights: readonly Scenario[] = [
     needs: ['rbac', 'controller-manager', 'driver-faults', 'driver-settings', 'host-names', 'attributes-classes'],
     refusals: true,
     run: async (ctx) => {
-      const told = await startExplaining(ctx);
+      const explains = await startExplaining(ctx);
       await ctx.startDriver(plainDriver);
-      await lookWithFewRights(ctx, told);
-      await growWithFewRights(ctx, told);
+      await lookWithFewRights(ctx, explains);
+      await growWithFewRights(ctx, explains);
     },
   },
 ];
@@ -40,7 +40,7 @@ function lackingIn({ missing }: Explanation): readonly string[] {
 }
 
 /** Cases 5 and 8. */
-async function lookWithFewRights(ctx: ScenarioContext, told: Told): Promise<void> {
+async function lookWithFewRights(ctx: ScenarioContext, explains: Explains): Promise<void> {
   const workloads = ['deployments', 'statefulsets', 'daemonsets'];
   const blind = await startExplaining(ctx, { name: 'no-workloads', rules: without(explainRules, ...workloads) });
   const className = await createClass(ctx, { allowVolumeExpansion: true });
@@ -83,12 +83,12 @@ async function lookWithFewRights(ctx: ScenarioContext, told: Told): Promise<void
   };
   const open = await discreet('pvc/with-secret', { ...asked, code: 5 });
   assert.deepEqual(lackingIn(open), ['get secrets forbidden']);
-  await told('pvc/with-secret', { ...asked, code: 3 });
+  await explains('pvc/with-secret', { ...asked, code: 3 });
   await ctx.driver.control.removeFault(hanging);
 }
 
 /** Cases 31 and 33. */
-async function growWithFewRights(ctx: ScenarioContext, told: Told): Promise<void> {
+async function growWithFewRights(ctx: ScenarioContext, explains: Explains): Promise<void> {
   const { namespace, driverName, api } = ctx;
   const account = { namespace, name: 'poor-resizer' };
   const source = { profile: 'stock', subject: 'external-resizer' } as const;
@@ -104,7 +104,7 @@ async function growWithFewRights(ctx: ScenarioContext, told: Told): Promise<void
   await startReplica(ctx, { name, program: 'csi-resizer', account });
 
   await wantClass(ctx, await makeClass(ctx, 'fast', { iops: '100' }));
-  const modified = await told('pvc/claim', {
+  const modified = await explains('pvc/claim', {
     row: 'X68',
     code: 4,
     actor: 'administrator',
@@ -117,8 +117,8 @@ async function growWithFewRights(ctx: ScenarioContext, told: Told): Promise<void
   await untilBound(ctx, 'small');
   await ask(ctx, '2Gi', 'small');
   const begins = 'csi-resizer has not begun yet';
-  await told('pvc/small', { row: 'X66', code: 3, actor: 'csi-resizer', sentence: begins });
-  const grown = await told(
+  await explains('pvc/small', { row: 'X66', code: 3, actor: 'csi-resizer', sentence: begins });
+  const grown = await explains(
     'pvc/small',
     {
       row: 'X66',

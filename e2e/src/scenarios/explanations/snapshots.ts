@@ -20,7 +20,7 @@ import {
   untilNoSnapshots,
   untilReady,
 } from '../snapshots/steps.ts';
-import { minuteMs, startExplaining, type Told } from './explaining.ts';
+import { minuteMs, startExplaining, type Explains } from './explaining.ts';
 
 const otherDriver = 'other.e2e.csi.test';
 
@@ -32,9 +32,9 @@ export const explainSnapshots: readonly Scenario[] = [
     needs: ['rbac', 'controller-manager', 'driver-faults', 'driver-settings'],
     exclusive: ['snapshot-controller', 'snapshot-definitions'],
     run: async (ctx) => {
-      const told = await startExplaining(ctx);
+      const explains = await startExplaining(ctx);
       await removeDefinitions(ctx, 'snapshot.storage.k8s.io', 'groupsnapshot.storage.k8s.io');
-      await told('vs/snap', {
+      await explains('vs/snap', {
         row: 'X100',
         code: 4,
         actor: 'administrator',
@@ -45,14 +45,14 @@ export const explainSnapshots: readonly Scenario[] = [
       await startPlainDriver(ctx);
       await ctx.startProvisioner();
       const [, source] = await boundClaims(ctx, ['claim', 'source']);
-      await missPrograms(ctx, told);
-      await holdTheClaim(ctx, told, source!);
+      await missPrograms(ctx, explains);
+      await holdTheClaim(ctx, explains, source!);
     },
   },
 ];
 
 /** Cases 34 and 35. */
-async function missPrograms(ctx: ScenarioContext, told: Told): Promise<void> {
+async function missPrograms(ctx: ScenarioContext, explains: Explains): Promise<void> {
   // Its Lease has the same name in every namespace, and namespaces of earlier scenarios go when they go.
   await ctx.eventually('no Lease of a snapshot-controller is left', async () => {
     const { items } = await ctx.api.list(leases);
@@ -61,13 +61,13 @@ async function missPrograms(ctx: ScenarioContext, told: Told): Promise<void> {
   const volumeSnapshotClassName = await createSnapshotClass(ctx);
   await createSnapshot(ctx, { volumeSnapshotClassName });
   const absent = (program: string): string => `no ${program} was found: no Lease, and no workload that runs it`;
-  await told(
+  await explains(
     'vs/snap',
     { row: 'X6', code: 4, actor: 'administrator', sentence: absent('snapshot-controller') },
     { laterMs: 6 * minuteMs },
   );
   await startSnapshotController(ctx);
-  await told('vs/snap', {
+  await explains('vs/snap', {
     row: 'X6',
     code: 4,
     actor: 'administrator',
@@ -75,7 +75,7 @@ async function missPrograms(ctx: ScenarioContext, told: Told): Promise<void> {
   });
   const foreign = await createSnapshotClass(ctx, { driver: otherDriver }, 'foreign');
   await createSnapshot(ctx, { name: 'foreign', volumeSnapshotClassName: foreign });
-  await told('vs/foreign', {
+  await explains('vs/foreign', {
     row: 'X102',
     code: 4,
     actor: 'user',
@@ -83,7 +83,7 @@ async function missPrograms(ctx: ScenarioContext, told: Told): Promise<void> {
   });
   await startSnapshotter(ctx);
   await untilReady(ctx);
-  await told('vs/snap', { row: 'X108', code: 0, actor: 'nobody', sentence: 'the snapshot is ready' });
+  await explains('vs/snap', { row: 'X108', code: 0, actor: 'nobody', sentence: 'the snapshot is ready' });
   for (const name of ['snap', 'foreign']) await deleteSnapshot(ctx, name);
   await releaseForeign(ctx);
   await untilNoSnapshots(ctx);
@@ -103,7 +103,7 @@ async function releaseForeign({ api, namespace }: ScenarioContext): Promise<void
 }
 
 /** Case 26. A snapshot that has begun and does not get ready holds its claim. With ours, one whose class is missing has not begun. */
-async function holdTheClaim(ctx: ScenarioContext, told: Told, { volume }: Bound): Promise<void> {
+async function holdTheClaim(ctx: ScenarioContext, explains: Explains, { volume }: Bound): Promise<void> {
   const source = { persistentVolumeClaimName: 'source' };
   const volumeSnapshotClassName = ctx.nameOf('snapshots');
   await createSnapshot(ctx, { name: 'good', source, volumeSnapshotClassName });
@@ -115,9 +115,9 @@ async function holdTheClaim(ctx: ScenarioContext, told: Told, { volume }: Bound)
   });
   await createSnapshot(ctx, { name: 'broken', source, volumeSnapshotClassName });
   const refused = 'the driver cannot take the snapshot, and says that it will not';
-  await told('vs/broken', { row: 'X104', code: 4, actor: 'administrator', sentence: refused });
+  await explains('vs/broken', { row: 'X104', code: 4, actor: 'administrator', sentence: refused });
   await deleteClaim(ctx, 'source');
-  const { risk, error } = await told('pvc/source', {
+  const { risk, error } = await explains('pvc/source', {
     row: 'X75',
     code: 4,
     actor: 'administrator',

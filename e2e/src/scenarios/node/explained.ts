@@ -2,7 +2,7 @@
 /** N-12: what `csi-sidecars explain` says where a real kubelet cannot use a driver, or cannot mount a volume. */
 import assert from 'node:assert/strict';
 import { nodes, persistentVolumeClaims, persistentVolumes, type Pod, pods } from '@csi-sidecars/runtime';
-import type { FaultRule } from '@csi-sidecars/test-driver';
+import { allCapabilities, type FaultRule } from '@csi-sidecars/test-driver';
 import {
   createObjects,
   findPod,
@@ -17,9 +17,9 @@ import { driverContainer, nodeOf, prepareDeployment, registrarName, untilRegiste
 import { mergeValues } from '../../deployment/values.ts';
 import { openChannel } from '../../nodes/mounting-node.ts';
 import { resourceOf } from '../../rbac/apply.ts';
-import { type HandMadeVolume, makeVolume, releaseVolume } from '../attacher/steps.ts';
+import { type HandMadeVolume, makeVolume, deleteFromDriver } from '../attacher/steps.ts';
 import { doorOf, type ScenarioContext } from '../context.ts';
-import { minuteMs, startExplaining, type Told } from '../explanations/explaining.ts';
+import { minuteMs, startExplaining, type Explains } from '../explanations/explaining.ts';
 import { aPod, aVolume } from '../objects.ts';
 import { endPod } from '../pod-life.ts';
 import { createClaim, deleteClaim, untilBound } from '../provisioner/steps.ts';
@@ -33,22 +33,29 @@ export const explainedNode: readonly Scenario[] = [
     id: 'N-12',
     title:
       'csi-sidecars explain: a node without the pod of the driver, with one that cannot be created, with one that kubelet does not know; a mount that fails, and owners of files: row, turn, exit code and sentence',
-    needs: ['kubelet', 'rbac', 'driver-faults', 'time'],
+    needs: ['kubelet', 'rbac', 'driver-faults'],
     // Meanwhile no other pod is scheduled.
     exclusive: ['kubelet'],
     run: async (ctx) => {
-      const told = await startExplaining(ctx);
-      await register(ctx, told);
-      await mount(ctx, told);
+      const explains = await startExplaining(ctx);
+      await register(ctx, explains);
+      await mount(ctx, explains);
     },
   },
 ];
 
 /** Cases 18 to 20: the same pod of a user waits while one thing after the other is mended. */
-async function register(ctx: ScenarioContext, told: Told): Promise<void> {
+async function register(ctx: ScenarioContext, explains: Explains): Promise<void> {
   const { name: nodeName } = nodeOf(ctx);
-  const { values } = await prepareDeployment(ctx, []);
-  const own = mergeValues(values, { features: { attach: false }, node: { tolerations: [] } });
+  // Volumes are not attached, and the driver does not wait for it.
+  const controller = allCapabilities.controller.filter((type) => type !== 'PUBLISH_UNPUBLISH_VOLUME');
+  const settings = { capabilities: { ...allCapabilities, controller } };
+  const { values } = await prepareDeployment(ctx, [], { settings });
+  const own = mergeValues(values, {
+    features: { attach: false },
+    csiDriver: { attachRequired: false },
+    node: { tolerations: [] },
+  });
   const objects = await renderChart(ctx, 'csi-driver', own);
   const set = objects.filter(isWorkload).find(({ kind }) => kind === 'DaemonSet')!;
   const aside = registeredElsewhere(set);
@@ -64,7 +71,7 @@ async function register(ctx: ScenarioContext, told: Told): Promise<void> {
   await untilBound(ctx, 'early');
   await ctx.create(pods, aPod('early', 'early', { nodeName }));
   const unregistered = 'driver DRIVER is not registered on NODE';
-  await told('pvc/early', {
+  await explains('pvc/early', {
     row: 'X43',
     code: 4,
     actor: 'administrator',
@@ -75,10 +82,10 @@ async function register(ctx: ScenarioContext, told: Told): Promise<void> {
   const isNotShared =
     /^driver DRIVER is not registered on NODE: pod POD is not ready, .*path "\/run\/[^"]*" is mounted on "\/run" but it is not a shared mount/;
   await ctx.eventually('kubelet cannot create the container', async () => (await refusalOf(ctx)) !== undefined, 60_000);
-  await told('pvc/early', { row: 'X43', code: 4, actor: 'administrator', sentence: isNotShared });
+  await explains('pvc/early', { row: 'X43', code: 4, actor: 'administrator', sentence: isNotShared });
 
   await replacePods(ctx, aside);
-  const { next } = await told('pvc/early', {
+  const { next } = await explains('pvc/early', {
     row: 'X44',
     code: 4,
     actor: 'administrator',
@@ -144,7 +151,7 @@ type Fault = Pick<FaultRule, 'method' | 'action'>;
 type SecurityContext = NonNullable<NonNullable<Pod['spec']>['securityContext']>;
 
 /** Cases 21, 23 and 24. */
-async function mount(ctx: ScenarioContext, told: Told): Promise<void> {
+async function mount(ctx: ScenarioContext, explains: Explains): Promise<void> {
   const { name: nodeName } = nodeOf(ctx);
   const { control, socket } = doorOf(ctx);
   const channel = await openChannel(ctx, socket);
@@ -164,22 +171,22 @@ async function mount(ctx: ScenarioContext, told: Told): Promise<void> {
   await use('strict', hangs, { fsGroup: 1000, fsGroupChangePolicy: 'OnRootMismatch' });
 
   const cannot = 'kubelet cannot mount the volume on NODE; no object records more than its event';
-  const failed = await told('pvc/broken', { row: 'X55', code: 3, actor: 'kubelet', sentence: cannot });
+  const failed = await explains('pvc/broken', { row: 'X55', code: 3, actor: 'kubelet', sentence: cannot });
   assert.match(failed.error?.text ?? '', /wrong fs type, bad superblock/);
   const long = { row: 'X55', code: 4, actor: 'driver', sentence: cannot };
-  const { next } = await told('pvc/broken', long, { laterMs: 20 * minuteMs });
+  const { next } = await explains('pvc/broken', long, { laterMs: 20 * minuteMs });
   const pod = await podNameOf(ctx, 'node');
   const log = ['kubectl', 'logs', '-n', ctx.namespace, pod, '-c', driverContainer];
   assert.deepEqual(next?.command, log);
 
   const mounts = { row: 'X57', code: 3, actor: 'kubelet', sentence: 'kubelet mounts the volume on NODE' };
-  await told('pvc/owned', mounts);
+  await explains('pvc/owned', mounts);
   const changes = 'kubelet changes the group of every file to 1000; that takes long with many files';
   const owned = { row: 'X56', code: 3, actor: 'kubelet', sentence: changes };
-  await told('pvc/owned', owned, { laterMs: 4 * minuteMs });
+  await explains('pvc/owned', owned, { laterMs: 4 * minuteMs });
   const unknown = 'kubelet has not started pod strict, and no object records why: look on node NODE';
   const strict = { row: 'X57', code: 5, actor: 'kubelet', sentence: unknown };
-  const last = await told('pvc/strict', strict, { laterMs: 4 * minuteMs });
+  const last = await explains('pvc/strict', strict, { laterMs: 4 * minuteMs });
   assert.deepEqual(last.next?.command, log);
 
   await control.clearFaults();
@@ -188,5 +195,17 @@ async function mount(ctx: ScenarioContext, told: Told): Promise<void> {
     await deleteClaim(ctx, claim);
     await untilGone(ctx, persistentVolumeClaims, claim);
   }
-  for (const volume of made) await releaseVolume(ctx, volume, channel);
+  for (const volume of made) {
+    await ctx.remove(persistentVolumes, volume.name);
+    // Pods are gone before their volumes are unstaged.
+    await ctx.eventually(
+      `the node has let volume ${volume.name} go`,
+      () =>
+        deleteFromDriver(ctx, volume, channel).then(
+          () => true,
+          () => false,
+        ),
+      60_000,
+    );
+  }
 }

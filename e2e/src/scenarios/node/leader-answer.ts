@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** N-12: `csi-sidecars explain --via-pod`: a port-forward through API server, kubelet and runtime to the pod that leads. */
+/** N-13: `csi-sidecars explain --via-pod`: a port-forward through API server, kubelet and runtime to the pod that leads. On kind only. */
 import assert from 'node:assert/strict';
 import { explainRules } from '@csi-sidecars/explain';
 import { deployAll } from '../../deployment/deploy.ts';
@@ -13,10 +13,10 @@ interface Explanation {
 
 export const leaderAnswer: readonly Scenario[] = [
   {
-    id: 'N-12',
+    id: 'N-13',
     title:
       'csi-sidecars explain --via-pod: the leader itself reports its decision about a claim that the driver refuses',
-    needs: ['kubelet', 'rbac', 'controller-manager', 'driver-faults'],
+    needs: ['kubelet', 'kubelet-requests', 'rbac', 'controller-manager', 'driver-faults'],
     run: async (ctx) => {
       // The pods are in the network of the host, where the chart gives no endpoint to the loopback alone.
       const { driver } = await deployAll(ctx, { values: { controller: { debugExplain: 'any' } } });

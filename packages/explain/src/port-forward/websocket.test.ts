@@ -123,10 +123,12 @@ describe('a pod that answers', () => {
 });
 
 describe('whatever else happens', () => {
-  const refusing = (status: string) => (socket: Duplex) => {
-    // The server leaves it open.
-    socket.write(`HTTP/1.1 ${status}\r\ncontent-length: 4\r\n\r\nbody`);
-  };
+  const refusing =
+    (status: string, body = 'body') =>
+    (socket: Duplex) => {
+      // The server leaves it open.
+      socket.write(`HTTP/1.1 ${status}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    };
   it.each<readonly [title: string, script: Script, message: string]>([
     [
       '[explain#78] given no right',
@@ -134,7 +136,12 @@ describe('whatever else happens', () => {
       'you may not get and create pods/portforward in storage',
     ],
     ['given a pod that is gone', { refuse: refusing('404 Not Found') }, 'the API server knows no pod storage/csi-0'],
-    ['given a server that is broken', { refuse: refusing('502 Bad Gateway') }, 'answers 502'],
+    ['given a server that is broken', { refuse: refusing('502 Bad Gateway') }, 'answers 502 to a port-forward: body'],
+    [
+      'given an API server that does not reach kubelet',
+      { refuse: refusing('500 Internal Server Error', '{"kind":"Status","message":"lookup node-1: no such host"}') },
+      'answers 500 to a port-forward: lookup node-1: no such host',
+    ],
     ['given a redirect', { refuse: refusing('302 Found\r\nlocation: http://evil.example.com') }, 'answers 302'],
     ['given a connection that ends', { refuse: (socket) => void socket.destroy() }, 'socket hang up'],
     ['given nonsense', { refuse: (socket) => void socket.end('nonsense\r\n\r\n') }, 'Parse Error'],

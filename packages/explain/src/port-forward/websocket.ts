@@ -5,6 +5,7 @@
  *
  * Guarantees: when the stream is destroyed, or when the signal aborts before it is open, the connection is gone.
  */
+import type { IncomingMessage } from 'node:http';
 import { Duplex } from 'node:stream';
 import type { DialedConnection } from '@csi-sidecars/runtime/internal';
 import { WebSocket } from 'ws';
@@ -15,6 +16,7 @@ const dataChannel = 0;
 const errorChannel = 1;
 /** Kubelet sends 32 KiB at most in a message. */
 const mostBytes = 1_024 * 1_024;
+const mostMessage = 4_096;
 
 /** Resolves with the bytes of the port. Rejects if the API server refuses, and with the reason of the signal. */
 export function forwardTo(
@@ -46,19 +48,34 @@ export function forwardTo(
   signal.addEventListener('abort', onAbort, { once: true });
   const stream = streamOf(webSocket, end);
   webSocket.on('open', () => resolve(stream));
-  webSocket.on('unexpected-response', (_request, { statusCode = 0 }) => {
-    reject(new Error(refusalOf(statusCode, target)));
-    end();
+  webSocket.on('unexpected-response', (_request, response) => {
+    void refusalOf(response, target).then(reject).finally(end);
   });
   webSocket.on('error', reject);
   if (signal.aborted) onAbort();
   return promise.finally(() => signal.removeEventListener('abort', onAbort));
 }
 
-function refusalOf(status: number, { namespace, pod }: PodPort): string {
-  if (status === 403) return `you may not get and create pods/portforward in ${namespace}`;
-  if (status === 404) return `the API server knows no pod ${namespace}/${pod}, or no port-forward`;
-  return `the API server answers ${status} to a port-forward`;
+async function refusalOf(response: IncomingMessage, { namespace, pod }: PodPort): Promise<Error> {
+  const { statusCode: status = 0 } = response;
+  if (status === 403) return new Error(`you may not get and create pods/portforward in ${namespace}`);
+  if (status === 404) return new Error(`the API server knows no pod ${namespace}/${pod}, or no port-forward`);
+  return new Error(`the API server answers ${status} to a port-forward: ${await messageOf(response)}`);
+}
+
+/** Of a Status, or the beginning of another text. What does not end is cut off with the time limit of the caller. */
+async function messageOf(response: IncomingMessage): Promise<string> {
+  let text = '';
+  try {
+    for await (const chunk of response) {
+      text += String(chunk);
+      if (text.length > mostMessage) break;
+    }
+    const { message } = JSON.parse(text) as { readonly message?: unknown };
+    return typeof message === 'string' ? message : text;
+  } catch {
+    return text;
+  }
 }
 
 function streamOf(webSocket: WebSocket, end: () => void): Duplex {
