@@ -108,7 +108,7 @@ async function nameWhatIsMissing(ctx: ScenarioContext, explains: Explains, class
   await explains('pvc/classless', {
     row: 'X13',
     code: 4,
-    actor: 'administrator',
+    actor: 'user',
     sentence: 'class a-class-that-is-not-there does not exist',
   });
   const misspelt = await createClass(ctx, { provisioner: `${ctx.driverName}x` }, 'misspelt');
