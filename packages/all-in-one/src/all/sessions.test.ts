@@ -70,7 +70,7 @@ async function running(
     name,
     values: limits,
     given: new Set(),
-    sidecar: { driver: () => ({ probeTimeoutMs: 1_000, nameTimeoutMs: 1_000 }), ...controllers[name] },
+    sidecar: { flags: {}, driver: () => ({ probeTimeoutMs: 1_000, nameTimeoutMs: 1_000 }), ...controllers[name] },
   }));
   const api = await host.connectApi({ program: 'p', kubeconfig: '', master: '', qps: -1, burst: 1, log });
   let isOver = false;
@@ -82,7 +82,7 @@ async function running(
     metrics,
     states,
     api,
-    inspections: { of: () => undefined, routes: [] },
+    inspections: { of: () => undefined, auditOf: () => undefined, routes: [] },
     endProcess: (fault: ProcessFault) => void faults.push(fault),
   } as unknown as Running).then(() => (isOver = true));
   onTestFinished(async () => {

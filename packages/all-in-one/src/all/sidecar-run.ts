@@ -32,7 +32,6 @@ import type { DriverSession } from './driver-session.ts';
 import { createFence } from './fence.ts';
 import { metricsOfRun } from './metrics-of-run.ts';
 import type { PlannedSidecar, StartedAll } from './plan.ts';
-import { programs } from './programs.ts';
 import type { States } from './states.ts';
 import type { RunEnd } from './supervision.ts';
 
@@ -134,7 +133,7 @@ async function work(
     auditBoard: parts.auditBoard,
   });
   const { lockName, assemble, driver } = prepared;
-  const { flags } = programs[name];
+  const { flags } = planned.sidecar;
   const isConnected = (): boolean => !session.isLost();
   describeController(parts.inspection, { flags, values: planned.values, driver, isConnected, rights });
   rights.begin(withLimit, { values: started.values, lockName, rights: prepared.rights ?? { cluster: [] } });

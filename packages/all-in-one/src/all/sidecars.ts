@@ -3,13 +3,14 @@
 import { attacherSidecar } from '@csi-sidecars/attacher';
 import { provisionerSidecar } from '@csi-sidecars/provisioner';
 import { resizerSidecar } from '@csi-sidecars/resizer';
-import type { PreparedController, SidecarProgram, SidecarValues, StartContext } from '@csi-sidecars/sidecar';
+import type { Flags, PreparedController, SidecarProgram, SidecarValues, StartContext } from '@csi-sidecars/sidecar';
 import { snapshotterSidecar } from '@csi-sidecars/snapshotter';
 import type { SidecarName } from './programs.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
 export interface AnySidecar {
+  readonly flags: Flags;
   /** Whether its requests to the API server are counted in metrics. */
   readonly requestMetrics: boolean;
   readonly refused: (values: Values) => string | undefined;
@@ -30,6 +31,7 @@ export interface AnyContext extends Omit<StartContext<never, never>, 'started'> 
 
 function erased<V extends SidecarValues, G extends string>(sidecar: SidecarProgram<V, G>): AnySidecar {
   return {
+    flags: { ...sidecar.program.flags },
     requestMetrics: sidecar.requestMetrics === true,
     refused: (values) => sidecar.refused?.(values as unknown as V),
     driver: (values, env) => sidecar.driver(values as unknown as V, env),

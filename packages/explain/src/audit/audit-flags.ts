@@ -51,10 +51,7 @@ export const auditProgram: ProgramFlags<AuditValues> = {
     calls: rare(
       uintFlag(100, 'Volumes and snapshots that the driver is asked for one by one, because it does not list them.'),
     ),
-    'via-pod': boolFlag(
-      false,
-      'Print the last audit of the leaders of csi-provisioner and csi-snapshotter, through port-forwards to their pods.',
-    ),
+    'via-pod': boolFlag(false, 'Print the last audit of the leaders, through port-forwards to their pods.'),
     via: rare(
       stringFlag(
         '',

@@ -51,6 +51,7 @@ describe('names on objects of other programs', () => {
       deletionSecretNamespace: 'snapshot.storage.kubernetes.io/deletion-secret-namespace',
       groupDeletionSecretName: 'groupsnapshot.storage.kubernetes.io/deletion-secret-name',
       groupDeletionSecretNamespace: 'groupsnapshot.storage.kubernetes.io/deletion-secret-namespace',
+      allowModeChange: 'snapshot.storage.kubernetes.io/allow-volume-mode-change',
       isDefaultClass: 'snapshot.storage.kubernetes.io/is-default-class',
       isDefaultGroupClass: 'groupsnapshot.storage.kubernetes.io/is-default-class',
       groupHandle: 'groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle',
