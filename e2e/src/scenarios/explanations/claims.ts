@@ -9,7 +9,8 @@ import type { SupervisedProcess } from '../../processes/supervised-process.ts';
 import { leaseMs, leaseOf, startReplica } from '../availability/replicas.ts';
 import type { ScenarioContext } from '../context.ts';
 import { aPod } from '../objects.ts';
-import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
+import { deletePod } from '../pods.ts';
+import { createClaim, createClass, deleteClaim, untilBound } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import { minuteMs, readSecrets, startExplaining, type Explains } from './explaining.ts';
 import { createProgramPod, writePodStatus } from './program-pods.ts';
@@ -94,6 +95,9 @@ async function waitForPods(ctx: ScenarioContext, explains: Explains): Promise<vo
     sentence: 'node NS-node-c was selected, and DRIVER has no topology on it; other nodes have topology.DRIVER/zone',
   });
   assert.deepEqual(selected.findings, ['topo-3']);
+  // The driver has no topology of its own: csi-provisioner would make the volume, which no csi-attacher detaches in the end.
+  await deletePod(ctx, 'selected');
+  await deleteClaim(ctx, 'selected');
 }
 
 /** Cases 4, 5 and 7, and objects that do not exist. No csi-provisioner runs. */
