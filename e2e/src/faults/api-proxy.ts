@@ -70,7 +70,7 @@ export async function startApiProxy(
   };
 }
 
-/** Whoever takes the server's time for the present sees everything that much older than it is. */
+/** A client that takes the server's time for the present sees all objects that much older than they are. */
 function later(headers: Readonly<Record<string, string>>, ms: number): Readonly<Record<string, string>> {
   const { date } = headers;
   return date === undefined ? headers : { ...headers, date: new Date(Date.parse(date) + ms).toUTCString() };

@@ -263,7 +263,11 @@ export async function usersOf(
     (pod.spec?.volumes ?? []).some(({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim ?? ephemeral)
       ? { metadata: { name: pod.metadata?.name ?? '' }, spec: { containers: [], volumes: pod.spec?.volumes ?? [] } }
       : undefined;
-  const read = await reader.list(pods, { namespace, keep, keptAs: 'users' }, `which pods use claims of ${namespace}`);
+  const read = await reader.list(
+    pods,
+    { namespace, keep, keptAs: 'names of claims' },
+    `which pods use claims of ${namespace}`,
+  );
   if (read.kind !== 'found') return [];
   return read.value.filter((pod) => claimNamesOf(pod).includes(name)).map((pod) => pod.metadata?.name ?? '');
 }

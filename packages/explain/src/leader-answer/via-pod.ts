@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `--via-pod`: the pod that leads a program, and the port at which it serves HTTP by its arguments. */
 import { type Pod, pods } from '@csi-sidecars/runtime';
+import {
+  endpointFlags,
+  type EndpointValues,
+  type ProgramFlags,
+  readAssumedCommandLine,
+  stringFlag,
+} from '@csi-sidecars/sidecar';
 import { type Leader, leaderOf, type Question } from '../actors/leader.ts';
 import { argumentsOf, containerOf, namesDriver } from '../actors/programs.ts';
 import { type Reader, valueOf } from '../cluster/reader.ts';
@@ -75,19 +82,20 @@ function whyNoPod(leader: Leader, program: Program): string {
   }
 }
 
+/** Where a sidecar serves HTTP. */
+const serving: ProgramFlags<EndpointValues & { readonly 'metrics-address': string; readonly 'feature-gates'?: never }> =
+  {
+    name: 'sidecar',
+    syntax: 'go',
+    gates: {},
+    flags: { ...endpointFlags, 'metrics-address': stringFlag('', 'The older name of --http-endpoint.') },
+  };
+
 /** Of the first of the two flags that has an address. Undefined: none is given, or its port is a name. */
 function portOf(pod: Pod, program: Program): number | undefined {
   const container = containerOf(pod, program);
-  const words = container === undefined ? [] : argumentsOf(container);
-  const [address] = ['http-endpoint', 'metrics-address'].flatMap((flag) => argumentOf(words, flag) || []);
-  const port = Number(/:(\d{1,5})$/.exec(address ?? '')?.[1]);
+  const { values } = readAssumedCommandLine(serving, container && argumentsOf(container));
+  const address = values['http-endpoint'] || values['metrics-address'];
+  const port = Number(/:(\d{1,5})$/.exec(address)?.[1]);
   return port > 0 && port < 65_536 ? port : undefined;
-}
-
-/** The last one counts, as for the program. */
-function argumentOf(words: readonly string[], flag: string): string | undefined {
-  const at = words.findLastIndex((word) => new RegExp(`^--?${flag}(=|$)`).test(word));
-  const word = words[at];
-  if (word === undefined) return undefined;
-  return word.includes('=') ? word.slice(word.indexOf('=') + 1) : words[at + 1];
 }
