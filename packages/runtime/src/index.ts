@@ -55,6 +55,7 @@ export type {
   CallOptions,
   DeleteOptions,
   JsonPatchOperation,
+  ListOptions,
   ListPage,
   ListQuery,
   ObjectRef,

@@ -216,13 +216,11 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
           const answer = await client.list(
             resource,
             { ...query, limit: size, ...(next !== undefined && { continue: next }) },
-            options,
+            { ...options, keep },
           );
           for (const item of answer.items) {
-            const part = keep === undefined ? item : keep(item);
-            if (part === undefined) continue;
-            items.push(part);
-            note(resource, part, keep === undefined ? 'whole' : 'part');
+            items.push(item);
+            note(resource, item, keep === undefined ? 'whole' : 'part');
           }
           if (plural === 'events') {
             const path = watchPath(resource, query.namespace, query.fieldSelector ?? '');

@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../clock/clock.ts';
 import { DeadlineError, linkSignals, type LinkedSignal } from '../clock/deadline.ts';
 import { decodedBody } from './content-encoding.ts';
 import { noAnswer, type RequestMetrics } from './request-metrics.ts';
-import { type Expected, isSuccess, mediaType, readError, readValue, unexpectedMediaType } from './response.ts';
+import { isSuccess, mediaType, readError, unexpectedMediaType } from './response.ts';
 import { parseRetryAfterMs } from './retry-policy.ts';
 import type { Attempt, AttemptResult, Call } from './send.ts';
 import { toError } from './errors.ts';
@@ -17,8 +17,8 @@ export interface AttemptDeps {
 }
 
 export interface Attempts {
-  /** Resolves with the decoded answer. */
-  readonly unary: (expected: Expected) => Attempt<unknown>;
+  /** Resolves with what `read` makes of a 2xx answer. */
+  readonly unary: <T>(read: (request: TransportRequest, response: TransportResponse) => Promise<T>) => Attempt<T>;
   readonly stream: Attempt<TransportResponse>;
 }
 
@@ -45,23 +45,21 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
   const alarmOf = (linked: LinkedSignal, leftMs: number): Timer | undefined =>
     leftMs === Infinity ? undefined : clock.timer(leftMs, () => linked.abort(new DeadlineError(leftMs)));
 
-  const unary =
-    (expected: Expected): Attempt<unknown> =>
-    async (call, leftMs) => {
-      const linked = linkSignals([call.signal]);
-      using _ = alarmOf(linked, leftMs);
-      try {
-        const request: TransportRequest = { ...call.request, signal: linked.signal };
-        const response = await exchange(request);
-        if (!isSuccess(response)) return await refused(request, response);
-        return { value: await readValue(request, response, expected), status: response.status };
-      } catch (error) {
-        return { error: toError(error) };
-      } finally {
-        // The answer has been read, or there is none: no caller is waiting any more.
-        linked.release();
-      }
-    };
+  const unary: Attempts['unary'] = (read) => async (call, leftMs) => {
+    const linked = linkSignals([call.signal]);
+    using _ = alarmOf(linked, leftMs);
+    try {
+      const request: TransportRequest = { ...call.request, signal: linked.signal };
+      const response = await exchange(request);
+      if (!isSuccess(response)) return await refused(request, response);
+      return { value: await read(request, response), status: response.status };
+    } catch (error) {
+      return { error: toError(error) };
+    } finally {
+      // The answer has been read, or there is none: no caller is waiting any more.
+      linked.release();
+    }
+  };
 
   const open = async (call: Call, signal: AbortSignal): Promise<AttemptResult<TransportResponse>> => {
     try {

@@ -17,7 +17,7 @@ import type { TransportResponse } from './transport.ts';
 export interface ApiClient {
   get<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, options?: CallOptions): Promise<T>;
   /** One page; the whole collection when `limit` is absent. Informers use the streaming list instead. */
-  list<T extends KubeObject>(resource: Resource<T>, query?: ListQuery, options?: CallOptions): Promise<ListPage<T>>;
+  list<T extends KubeObject>(resource: Resource<T>, query?: ListQuery, options?: ListOptions<T>): Promise<ListPage<T>>;
   /** The object names its own namespace; `metadata.generateName` is honoured. */
   create<T extends KubeObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
   /** PUT. The object must carry `metadata.resourceVersion` for optimistic locking. */
@@ -76,6 +76,14 @@ export interface CallOptions {
 }
 
 export type Priority = 'normal' | 'low';
+
+export interface ListOptions<T extends KubeObject> extends CallOptions {
+  /**
+   * Called once for each object, when it arrives, and returns what the page keeps of it; undefined: nothing. So a page needs memory only for
+   * what is kept. A list that breaks off after the first object rejects with an ApiError, and is not read again. Default: the page keeps all objects.
+   */
+  readonly keep?: ((object: T) => T | undefined) | undefined;
+}
 
 export interface WriteOptions extends CallOptions {
   readonly subresource?: 'status';

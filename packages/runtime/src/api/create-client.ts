@@ -10,12 +10,14 @@ import { attempts } from './attempt.ts';
 import type { ApiClient, CallOptions, DeleteOptions, ObjectRef, Patch, WriteOptions } from './client.ts';
 import { ApiError, isStatus } from './errors.ts';
 import { stringifyJson } from './json.ts';
+import { readKeptPage } from './kept-page.ts';
 import type { KubeObject } from './objects.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 import { createRequestLimiter, type RateLimit } from './request-limiter.ts';
 import { collectionPath, listQuery, objectPath, requireNamespace, withQuery } from './resource-path.ts';
 import type { Resource } from './resource.ts';
-import { type Call, send } from './send.ts';
+import { type Attempt, type Call, send } from './send.ts';
+import { type Expected, readValue } from './response.ts';
 import { throttleLog } from './throttle-log.ts';
 import type { Transport, TransportRequest } from './transport.ts';
 import { isKept, toListPage, withTypeMeta } from './type-meta.ts';
@@ -68,9 +70,11 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
   };
   const startWriteSpan = writeSpans(deps.host);
   const { unary, stream } = attempts(deps, warningLog(logger));
-  const object = unary({ maxBytes: maxObjectBytes });
-  const wholeList = unary({ maxBytes: maxListBytes });
-  const anything = unary({ maxBytes: maxObjectBytes, content: 'jsonOrText' });
+  const reading = (expected: Expected): Attempt<unknown> =>
+    unary((request, response) => readValue(request, response, expected));
+  const object = reading({ maxBytes: maxObjectBytes });
+  const wholeList = reading({ maxBytes: maxListBytes });
+  const anything = reading({ maxBytes: maxObjectBytes, content: 'jsonOrText' });
 
   // One header object per kind of request, shared by all requests of that kind. Compression costs the server more than the
   // network gains inside a cluster, and compressed watches have broken clients, so it is declined.
@@ -108,10 +112,15 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
       return toObject(resource, await send(sendDeps, callOf(request, call), object));
     },
 
-    list: async (resource, query = {}, call = {}) => {
+    list: async (resource, query = {}, { keep, ...call } = {}) => {
       const path = withQuery(collectionPath(resource, query.namespace), listQuery(query));
-      const whole = callOf({ method: 'GET', path, headers }, { timeoutMs: listTimeoutMs, ...call });
-      return toListPage(resource, await send(sendDeps, whole, wholeList));
+      const page = callOf({ method: 'GET', path, headers }, { timeoutMs: listTimeoutMs, ...call });
+      if (keep === undefined) return toListPage(resource, await send(sendDeps, page, wholeList));
+      return send(
+        sendDeps,
+        page,
+        unary((request, response) => readKeptPage(resource, keep, { request, response })),
+      );
     },
 
     create: async (resource, created, call) => {

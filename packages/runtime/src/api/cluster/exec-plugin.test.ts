@@ -98,8 +98,10 @@ describe('the time limit of a plugin', () => {
   });
 
   it('[runtime#190a] given a plugin that has ended while its child process keeps the output open, when a minute has passed, then the child is killed and the answer counts', async () => {
-    const { clock, asked } = setUpRun(`sleep 600 & ${printPids}; echo '{"status":{"token":"one"}}'`);
+    const { clock, asked } = setUpRun(`sleep 600 & echo '{"status":{"token":"one"}}'; ${printPids}`);
     const pids = await startedPids();
+    const [plugin = 0] = pids;
+    await vi.waitFor(() => expect(isRunning(plugin)).toBe(false), { timeout: 25_000 });
     await clock.advance(60_000);
     expect(await asked).toEqual({ authorization: 'Bearer one' });
     await allEnded(pids);

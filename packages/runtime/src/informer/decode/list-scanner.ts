@@ -5,15 +5,20 @@
  * of one element after the other, and keeps the rest (the envelope: kind, metadata) for the end. `metadata` may stand
  * before or after `items`, so nothing about the list is final before `end`.
  *
- * Most of an item are its managedFields, which are not used. Where one chunk holds them all the array is handed out empty: that
- * costs the scanner nothing, and parsing the item a third less. (The frames of a watch are not scanned: see
- * `parse-watched.ts`.)
+ * Most of an item are its managedFields, which caches do not use. Where one chunk holds them all the array is handed out empty: that
+ * costs the scanner nothing, and parsing the item a third less. A caller that reads them asks for whole items. (The frames of a watch
+ * are not scanned: see `parse-watched.ts`.)
  *
  * Guarantees: an item is handed out once and is a view that is valid until the next call; a body that ends early, or
  * goes on after its end, is an error. Not here: whether the items are valid JSON; parsing them shows it.
  */
 import { parseJson } from '../../api/json.ts';
 import { DecodeError } from './decode-error.ts';
+
+export interface ListScannerOptions {
+  /** Items keep their managedFields. Default: no. */
+  readonly whole?: boolean;
+}
 
 export interface ListScanner {
   /** Only when `next` has nothing left. */
@@ -30,7 +35,7 @@ const itemsKey = Buffer.from('items');
 /** Metadata of a list is a few hundred bytes. Much more means that this is no list. */
 const maxEnvelopeBytes = 1024 * 1024;
 
-export function createListScanner(): ListScanner {
+export function createListScanner({ whole = false }: ListScannerOptions = {}): ListScanner {
   let chunk: Uint8Array = new Uint8Array();
   let at = 0;
   let place: 'envelope' | 'items' = 'envelope';
@@ -107,7 +112,7 @@ export function createListScanner(): ListScanner {
     const followed = followItem(chunk, from, inside);
     inside = followed;
     const { end, unread } = followed;
-    if (unread !== undefined) {
+    if (unread !== undefined && !whole) {
       pieces.push(chunk.subarray(from, unread.from));
       from = unread.to;
     }

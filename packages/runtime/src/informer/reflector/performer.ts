@@ -5,7 +5,7 @@ import type { Random } from '../../clock/random.ts';
 import type { Logger } from '../../log/logger.ts';
 import type { Budget } from '../budget.ts';
 import { pause } from '../../clock/deadline.ts';
-import { type ListBody, readList } from './list-body.ts';
+import { type ListBody, readList } from '../decode/list-body.ts';
 import type { Sink } from './sink.ts';
 import type { Demand, Input, PageRequest, Pause } from './state.ts';
 import { pageRequest, type Target, watchRequest, wireKindOf } from './watch-request.ts';

@@ -5,7 +5,7 @@ import { ApiError } from '../../api/errors.ts';
 import { persistentVolumeClaims } from '../../api/resource.ts';
 import { TransportError } from '../../api/transport.ts';
 import { DecodeError } from '../decode/decode-error.ts';
-import { readList } from './list-body.ts';
+import { readList } from '../decode/list-body.ts';
 import { refusalOf } from './refusal.ts';
 import { pageRequest, watchRequest } from './watch-request.ts';
 

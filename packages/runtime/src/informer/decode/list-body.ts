@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One page of a list while it arrives. */
-import { type BodyReader, readBody } from '../decode/body-reader.ts';
-import { DecodeError } from '../decode/decode-error.ts';
-import { listItemDecoder, type ListItem } from '../decode/list-item.ts';
-import { createListScanner } from '../decode/list-scanner.ts';
-import type { WireKind } from '../decode/watch-event.ts';
+import { type BodyReader, readBody } from './body-reader.ts';
+import { DecodeError } from './decode-error.ts';
+import { listItemDecoder, type ListItem } from './list-item.ts';
+import { createListScanner, type ListScannerOptions } from './list-scanner.ts';
+import type { WireKind } from './watch-event.ts';
 
 const metadataKind = 'PartialObjectMetadata';
 
@@ -20,17 +20,22 @@ export interface ListBody extends Pick<BodyReader, 'close'> {
 export interface PageEnd {
   readonly resourceVersion: string;
   readonly continue: string | undefined;
+  readonly remainingItemCount: number | undefined;
 }
 
 interface Envelope {
   readonly kind?: string;
-  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+  readonly metadata?: {
+    readonly resourceVersion?: string;
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+  };
   /** The items themselves have been handed out. */
   readonly items?: readonly [] | null;
 }
 
-export function readList(body: AsyncIterable<Uint8Array>, expected: WireKind): ListBody {
-  const scanner = createListScanner();
+export function readList(body: AsyncIterable<Uint8Array>, expected: WireKind, options?: ListScannerOptions): ListBody {
+  const scanner = createListScanner(options);
   const reader = readBody(body, scanner);
   const decode = listItemDecoder(expected);
   const take = (): ListItem | undefined => {
@@ -56,8 +61,8 @@ export function readList(body: AsyncIterable<Uint8Array>, expected: WireKind): L
       if (expected.kind === metadataKind && kind !== '' && kind !== `${metadataKind}List`) {
         throw new DecodeError(`the server answered a list of metadata with a ${kind}`, { bytes: 0 });
       }
-      const { resourceVersion = '', continue: next = '' } = metadata ?? {};
-      return { resourceVersion, continue: next === '' ? undefined : next };
+      const { resourceVersion = '', continue: next = '', remainingItemCount } = metadata ?? {};
+      return { resourceVersion, continue: next === '' ? undefined : next, remainingItemCount };
     },
     close: () => reader.close(),
   };
