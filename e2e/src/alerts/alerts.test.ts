@@ -47,7 +47,8 @@ describe.skipIf(!canRun)('[O-02] the alerts and the dashboard of the charts', ()
     'given $id: $title, then exactly the expected alerts fire',
     async ({ id, fires }) => {
       const { code, stdout, stderr } = await testRules(evaluationOf(recordings.get(id)!), fires);
-      expect({ code, stderr, stdout }).toMatchObject({ code: 0, stderr: '' });
+      // The failure shows everything that promtool printed.
+      expect({ code, stderr, stdout }).toEqual({ code: 0, stderr: '', stdout });
     },
     60_000,
   );

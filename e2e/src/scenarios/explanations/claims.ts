@@ -88,13 +88,13 @@ async function waitForPods(ctx: ScenarioContext, explains: Explains): Promise<vo
   await createClaim(ctx, className, { name: 'selected' });
   const nodeSelector = { 'kubernetes.io/hostname': bare!.name };
   await ctx.create(pods, aPod('selected', 'selected', { nodeSelector }));
-  const selected = await explains('pvc/selected', {
+  await explains('pvc/selected', {
     row: 'X19',
     code: 4,
     actor: 'administrator',
     sentence: 'node NS-node-c was selected, and DRIVER has no topology on it; other nodes have topology.DRIVER/zone',
+    findings: ['topo-3'],
   });
-  assert.deepEqual(selected.findings, ['topo-3']);
   // The driver has no topology of its own: csi-provisioner would make the volume, which no csi-attacher detaches in the end.
   await deletePod(ctx, 'selected');
   await deleteClaim(ctx, 'selected');
@@ -177,8 +177,8 @@ async function failInTheDriver(
     code: 3,
     actor: 'driver',
     sentence: 'CreateVolume has failed N times, and it is open whether DRIVER made the volume',
+    findings: ['load-1'],
   });
-  assert.deepEqual(throttled.findings, ['load-1']);
   assert.equal(throttled.retry?.earliest, throttled.error?.at);
   assert.ok((throttled.retry?.latest ?? '') > (throttled.retry?.earliest ?? ''));
   await ctx.driver.control.clearFaults();

@@ -43,6 +43,8 @@ export interface Wanted {
   readonly actor: string;
   /** With the words of `masked` in the place of names and counts. A pattern where a part of it is not ours. */
   readonly sentence: string | RegExp;
+  /** Ids of checks that are to be among the findings. */
+  readonly findings?: readonly string[];
 }
 
 export interface How {
@@ -51,7 +53,7 @@ export interface How {
   readonly args?: readonly string[];
 }
 
-/** Waits until the object is explained by this row and exit code; turn and sentence must then be as wanted. */
+/** Waits until the object is explained as wanted: what the answer is about, a Lease for example, may be seconds old. */
 export type Explains = (subject: string, wanted: Wanted, how?: How) => Promise<Explanation>;
 
 export interface Asker {
@@ -88,7 +90,8 @@ export async function startExplaining(
       assert.notEqual(answer.stdout, '', answer.stderr);
       last = JSON.parse(answer.stdout) as Explanation;
       assert.equal(last.exitCode, answer.code);
-      return last.row === wanted.row && last.exitCode === wanted.code ? last : undefined;
+      compare(subject, { ...comparable(ctx, last), findings: last.findings }, wanted);
+      return last;
     };
     const found = await ctx
       .eventually(`${subject} is explained by ${wanted.row} with ${wanted.code}`, check, 60_000)
@@ -98,7 +101,6 @@ export async function startExplaining(
     const refused = found.missing.filter(({ because }) => because === 'forbidden');
     if (rules === undefined) assert.deepEqual(refused, [], 'every right is there');
     record(ctx, { subject, laterMs, found });
-    compare(subject, comparable(ctx, found), wanted);
     return found;
   };
 }
@@ -114,15 +116,19 @@ async function commandLater(
   return await commandOf(ctx, { name: 'explain', account, server: proxy.url });
 }
 
-interface Compared extends Wanted {
-  readonly sentence: string;
-}
+type Compared = Omit<Wanted, 'sentence' | 'findings'> & { readonly sentence: string };
 
-function compare(subject: string, found: Compared, wanted: Wanted): void {
-  const { sentence } = wanted;
+function compare(
+  subject: string,
+  { findings, ...found }: Compared & Pick<Explanation, 'findings'>,
+  wanted: Wanted,
+): void {
+  const { sentence, findings: expectedFindings = [], ...others } = wanted;
   if (sentence instanceof RegExp) assert.match(found.sentence, sentence);
-  const expected = sentence instanceof RegExp ? { ...wanted, sentence: found.sentence } : wanted;
+  const expected = { ...others, sentence: sentence instanceof RegExp ? found.sentence : sentence };
   assert.deepEqual({ subject, ...found }, { subject, ...expected });
+  const lacking = expectedFindings.filter((id) => !findings.includes(id));
+  assert.deepEqual(lacking, [], `findings: ${findings.join(', ')}`);
 }
 
 function comparable(ctx: ScenarioContext, { row, exitCode: code, turn, sentence }: Explanation): Compared {
