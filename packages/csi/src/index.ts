@@ -6,8 +6,16 @@ export { codeFromNumber, codeNames, numberOfCode } from '@csi-sidecars/grpc';
 export type { Code, CodeName } from '@csi-sidecars/grpc';
 export { CsiError } from './csi-error.ts';
 export type * from './gen/csi.ts';
-export { createAuditBoard } from './listing/audit-board.ts';
-export type { AuditBoard, AuditDesk, AuditedPass, AuditState, KeptPass, PassFinding } from './listing/audit-board.ts';
+export { auditingOf, createAuditBoard } from './listing/audit-board.ts';
+export type {
+  AuditBoard,
+  AuditDesk,
+  AuditedPass,
+  Auditing,
+  AuditState,
+  KeptPass,
+  PassFinding,
+} from './listing/audit-board.ts';
 export { createAuditMetrics } from './listing/audit-metrics.ts';
 export type { AuditMetrics } from './listing/audit-metrics.ts';
 export { auditPass } from './listing/audit-pass.ts';

@@ -3,7 +3,14 @@
  * csi-provisioner as a list of loops over shared caches. It does not depend on a process, flags or a socket. A claim whose CreateVolume is cut off by
  * the end of the process is protected before its reconcile ends.
  */
-import { type AuditBoard, countCalls, createAuditMetrics, type CsiChannel, type DriverInfo } from '@csi-sidecars/csi';
+import {
+  type AuditBoard,
+  auditingOf,
+  countCalls,
+  createAuditMetrics,
+  type CsiChannel,
+  type DriverInfo,
+} from '@csi-sidecars/csi';
 import {
   type Controller,
   type ControllerPorts,
@@ -84,15 +91,16 @@ export function provisionerLoops(
   { driver, settings }: ProvisionerOptions,
 ): ProvisionerLoops {
   const { node } = settings;
-  const isAudited = settings.auditIntervalMs > 0 && driver.controllerCapabilities.has('LIST_VOLUMES');
-  const counted = isAudited ? countCalls(given) : undefined;
+  const isListed = driver.controllerCapabilities.has('LIST_VOLUMES');
+  const auditing = auditingOf({ intervalMs: settings.auditIntervalMs, isListed, board });
+  const counted = auditing === 'off' ? undefined : countCalls(given);
   const channel = counted?.channel ?? given;
   const supportsTopology =
     settings.features.topology && driver.pluginCapabilities.has('VOLUME_ACCESSIBILITY_CONSTRAINTS');
   const watched = watchedBy(driver, {
     topology: supportsTopology ? 'on' : 'off',
     capacity: capacityPorts === undefined ? 'off' : 'on',
-    audit: isAudited ? 'on' : 'off',
+    audit: auditing === 'off' ? 'off' : 'on',
     settings,
   });
   const capacity =
@@ -138,7 +146,7 @@ export function provisionerLoops(
               channel: given,
               board,
               underWay: counted.underWay,
-              metrics: createAuditMetrics(ports.metrics, 'volumes'),
+              metrics: auditing === 'periodic' ? createAuditMetrics(ports.metrics, 'volumes') : undefined,
             },
             watched,
           ),

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-snapshotter as a list of loops over shared caches. Knows no process, no flags, no socket. */
-import { type AuditBoard, countCalls, createAuditMetrics, type CsiChannel, type DriverInfo } from '@csi-sidecars/csi';
+import {
+  type AuditBoard,
+  auditingOf,
+  countCalls,
+  createAuditMetrics,
+  type CsiChannel,
+  type DriverInfo,
+} from '@csi-sidecars/csi';
 import {
   type Controller,
   type ControllerPorts,
@@ -50,18 +57,19 @@ export function snapshotterLoops(
   }: Pick<SnapshotterDeps, 'channel' | 'events' | 'metrics' | 'auditBoard'>,
   { driver, settings }: SnapshotterOptions,
 ): readonly Loop[] {
-  const isAudited = settings.auditIntervalMs > 0 && driver.controllerCapabilities.has('LIST_SNAPSHOTS');
-  const counted = isAudited ? countCalls(given) : undefined;
+  const isListed = driver.controllerCapabilities.has('LIST_SNAPSHOTS');
+  const auditing = auditingOf({ intervalMs: settings.auditIntervalMs, isListed, board: auditBoard });
+  const counted = auditing === 'off' ? undefined : countCalls(given);
   const context = { driver, channel: counted?.channel ?? given, settings, events };
   const { resyncMs, nodeName } = settings;
-  const watched = { driverName: driver.name, resyncMs, nodeName, audit: isAudited ? 'on' : 'off' } as const;
+  const watched = { driverName: driver.name, resyncMs, nodeName, audit: counted === undefined ? 'off' : 'on' } as const;
   const loops = [contentLoop(context, snapshotKind, watchesOf(snapshotKind, watched))];
   if (settings.groupSnapshots)
     loops.push(contentLoop(context, groupSnapshotKind, watchesOf(groupSnapshotKind, watched)));
   if (counted !== undefined) {
     const { contents } = watchesOf(snapshotKind, watched);
     const groups = settings.groupSnapshots ? watchesOf(groupSnapshotKind, watched).contents : undefined;
-    const auditMetrics = createAuditMetrics(metrics, 'snapshots');
+    const auditMetrics = auditing === 'periodic' ? createAuditMetrics(metrics, 'snapshots') : undefined;
     const audit = { ...context, channel: given, board: auditBoard, underWay: counted.underWay, metrics: auditMetrics };
     loops.push(auditLoop(audit, { contents, groups }));
   }

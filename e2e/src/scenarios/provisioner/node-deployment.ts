@@ -123,7 +123,8 @@ export const nodeDeployment: readonly Scenario[] = [
       const { names, programs } = await startInstances(ctx);
       const [node] = names;
       const className = await createClass(ctx, { reclaimPolicy: 'Delete', volumeBindingMode: 'WaitForFirstConsumer' });
-      const slow = { method: 'CreateVolume', at: 'during', times: 1, action: { kind: 'delay', ms: 15_000 } } as const;
+      // Longer than the call's ten seconds, also where a busy machine notices its end late.
+      const slow = { method: 'CreateVolume', at: 'during', times: 1, action: { kind: 'delay', ms: 25_000 } } as const;
       await ctx.driver.control.addFault(slow);
       const read = await claimedBy(ctx, node, className);
       await programs.get(node)?.destroy();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { FakeClock, settle } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
-import { createAuditBoard, type AuditedPass } from './audit-board.ts';
+import { auditingOf, createAuditBoard, type AuditedPass } from './audit-board.ts';
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
@@ -10,7 +10,7 @@ const pass: AuditedPass = { startedMs: 0, endedMs: 1, result: 'ok', reason: unde
 function setUp() {
   const clock = new FakeClock();
   const board = createAuditBoard({ clock });
-  const desk = board.open('volumes');
+  const desk = board.open({ listed: 'volumes', isPeriodic: true });
   const stop = new AbortController();
   /** Whether the pause is over. */
   const paused = () => {
@@ -39,9 +39,14 @@ it('given a question during a pause, then the pause ends, and the pass knows tha
   board.ask();
   await settle();
   expect([pause.isOver, clock.pending, desk.began()]).toEqual([true, 0, true]);
-  expect(board.state()).toEqual({ listed: 'volumes', isRunning: true, last: undefined });
+  expect(board.state()).toEqual({ listed: 'volumes', isPeriodic: true, isRunning: true, last: undefined });
   desk.ended(pass);
-  expect(board.state()).toEqual({ listed: 'volumes', isRunning: false, last: { ...pass, counts: {}, isWhole: true } });
+  expect(board.state()).toEqual({
+    listed: 'volumes',
+    isPeriodic: true,
+    isRunning: false,
+    last: { ...pass, counts: {}, isWhole: true },
+  });
 });
 
 it('given a question before the pause begins, then the pause does not begin', async () => {
@@ -96,8 +101,8 @@ it('given a new term, then the last pass and the question of the one before are 
   desk.ended(pass);
   await clock.advance(hourMs);
   board.ask();
-  const next = board.open('volumes');
-  expect(board.state()).toEqual({ listed: 'volumes', isRunning: false, last: undefined });
+  const next = board.open({ listed: 'volumes', isPeriodic: true });
+  expect(board.state()).toEqual({ listed: 'volumes', isPeriodic: true, isRunning: false, last: undefined });
   let isOver = false;
   void next.pause(dayMs, stop.signal).then(() => (isOver = true));
   await settle();
@@ -126,4 +131,47 @@ it('given more findings than are kept, then those that a person has to look at a
   const last = board.state()?.last;
   expect([last?.findings.length, last?.findings[0], last?.isWhole]).toEqual([500, worse, false]);
   expect(last?.counts).toEqual({ unconfirmed: 600, missing: 1 });
+});
+
+it('given a pause without an end, then only a question ends it, and it leaves no timer', async () => {
+  const { clock, board, desk, stop } = setUp();
+  let passes = 0;
+  const pause = async (): Promise<void> => {
+    await desk.pause(Infinity, stop.signal);
+    passes += 1;
+  };
+  const first = pause();
+  await clock.advance(30 * dayMs);
+  expect([passes, clock.pending]).toEqual([0, 0]);
+  board.ask();
+  await first;
+  expect([passes, desk.began()]).toEqual([1, true]);
+  desk.ended(pass);
+  const second = pause();
+  stop.abort(new Error('stopped'));
+  await expect(second).rejects.toThrow('stopped');
+  await expect(pause()).rejects.toThrow('stopped');
+});
+
+it('given a question that begins a pass, then the last one is forgotten; a question too soon after it forgets nothing', async () => {
+  const { clock, board, desk } = setUp();
+  desk.began();
+  desk.ended(pass);
+  board.ask();
+  expect(board.state()).toMatchObject({ isRunning: false, last: { result: 'ok' } });
+  await clock.advance(hourMs);
+  board.ask();
+  expect(board.state()).toMatchObject({ isRunning: false, last: undefined });
+});
+
+it.each([
+  { auditing: 'periodic', intervalMs: 1, isListed: true, has: 'no board' },
+  { auditing: 'periodic', intervalMs: 1, isListed: true, has: 'a board' },
+  { auditing: 'off', intervalMs: 1, isListed: false, has: 'a board' },
+  { auditing: 'onRequest', intervalMs: 0, isListed: true, has: 'a board' },
+  { auditing: 'off', intervalMs: 0, isListed: true, has: 'no board' },
+  { auditing: 'off', intervalMs: 0, isListed: false, has: 'a board' },
+])('auditing is $auditing, given an interval of $intervalMs ms, a driver that lists: $isListed, and $has', (facts) => {
+  const board = facts.has === 'a board' ? createAuditBoard({ clock: new FakeClock() }) : undefined;
+  expect(auditingOf({ ...facts, board })).toBe(facts.auditing);
 });

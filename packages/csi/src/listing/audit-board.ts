@@ -38,14 +38,33 @@ export interface KeptPass extends AuditedPass {
 
 export interface AuditState {
   readonly listed: 'volumes' | 'snapshots';
+  /** Passes come by themselves. */
+  readonly isPeriodic: boolean;
   readonly isRunning: boolean;
-  /** Undefined: none has ended in this term. */
+  /** Undefined: none has ended in this term, or another has been asked for since. */
   readonly last: KeptPass | undefined;
+}
+
+/**
+ * When a controller audits. `onRequest`: with an interval of 0, when a person asks its leader; only the board learns of such a pass, because metrics
+ * and events would be left from it that nothing corrects.
+ */
+export type Auditing = 'off' | 'onRequest' | 'periodic';
+
+/** `isListed`: by the driver. */
+export function auditingOf(facts: {
+  readonly intervalMs: number;
+  readonly isListed: boolean;
+  readonly board: AuditBoard | undefined;
+}): Auditing {
+  if (!facts.isListed) return 'off';
+  if (facts.intervalMs > 0) return 'periodic';
+  return facts.board === undefined ? 'off' : 'onRequest';
 }
 
 /** Of the loop. */
 export interface AuditDesk {
-  /** Between two passes. Ends early if a pass is asked for. */
+  /** Between two passes. Ends early if a pass is asked for; Infinity: only then. */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
   /** A pass begins. True: it was asked for, and its result is waited for. */
   readonly began: () => boolean;
@@ -54,10 +73,10 @@ export interface AuditDesk {
 
 export interface AuditBoard {
   /** A loop begins its term with it. */
-  readonly open: (listed: AuditState['listed']) => AuditDesk;
+  readonly open: (audited: Pick<AuditState, 'listed' | 'isPeriodic'>) => AuditDesk;
   /** Undefined: nothing is audited. */
   readonly state: () => AuditState | undefined;
-  /** Begins a pass, unless one is under way or began less than an hour ago. */
+  /** Begins a pass, and forgets the last one, unless one is under way or began less than an hour ago. */
   readonly ask: () => void;
 }
 
@@ -74,14 +93,22 @@ function keptOf(pass: AuditedPass): KeptPass {
   return { ...pass, findings, counts, isWhole: findings.length === ordered.length };
 }
 
+/** Rejects when the signal aborts. */
+function abortOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason as Error);
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}
+
 export function createAuditBoard({ clock }: { readonly clock: Pick<Clock, 'sleep' | 'monotonicMs'> }): AuditBoard {
   let state: AuditState | undefined;
   let begunMs = -Infinity;
   let isAsked = false;
   let wake: (() => void) | undefined;
   return {
-    open: (listed) => {
-      state = { listed, isRunning: false, last: undefined };
+    open: (audited) => {
+      state = { ...audited, isRunning: false, last: undefined };
       isAsked = false;
       return {
         pause: async (ms, signal) => {
@@ -92,7 +119,7 @@ export function createAuditBoard({ clock }: { readonly clock: Pick<Clock, 'sleep
           wake = () => stop.abort(new Error('a pass was asked for'));
           if (signal.aborted) onAbort();
           try {
-            await clock.sleep(ms, stop.signal);
+            await (ms === Infinity ? abortOf(stop.signal) : clock.sleep(ms, stop.signal));
           } catch (error) {
             if (signal.aborted || !stop.signal.aborted) throw error;
           } finally {
@@ -104,11 +131,11 @@ export function createAuditBoard({ clock }: { readonly clock: Pick<Clock, 'sleep
           const wasAsked = isAsked;
           isAsked = false;
           begunMs = clock.monotonicMs();
-          state = { listed, isRunning: true, last: state?.last };
+          state = { ...audited, isRunning: true, last: state?.last };
           return wasAsked;
         },
         ended: (pass) => {
-          state = { listed, isRunning: false, last: pass === undefined ? state?.last : keptOf(pass) };
+          state = { ...audited, isRunning: false, last: pass === undefined ? state?.last : keptOf(pass) };
         },
       };
     },
@@ -116,6 +143,7 @@ export function createAuditBoard({ clock }: { readonly clock: Pick<Clock, 'sleep
     ask: () => {
       if (state === undefined || state.isRunning || clock.monotonicMs() - begunMs < betweenMs) return;
       isAsked = true;
+      state = { ...state, last: undefined };
       wake?.();
     },
   };

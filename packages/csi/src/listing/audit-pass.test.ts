@@ -116,7 +116,7 @@ const onePage = [{ entries: ['a'], next_token: '' }];
 
 function aDesk() {
   const board = createAuditBoard({ clock: new FakeClock() });
-  return { board, desk: board.open('volumes') };
+  return { board, desk: board.open({ listed: 'volumes', isPeriodic: true }) };
 }
 
 it('given a pass that was asked for, then it begins at once; otherwise instances do not list together', async () => {

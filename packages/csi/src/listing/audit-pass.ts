@@ -15,7 +15,8 @@ import type { ListedPage } from './list-pages.ts';
 export interface AuditDeps {
   /** Calls of the other loops that are under way. */
   readonly underWay: () => number;
-  readonly metrics: AuditMetrics;
+  /** Undefined: a pass is counted nowhere. */
+  readonly metrics: AuditMetrics | undefined;
   /** Where the pass reports. Default: nowhere, and no pass can be asked for. */
   readonly desk?: AuditDesk | undefined;
   readonly settings: {
@@ -96,20 +97,20 @@ export async function auditPass<
     const reason =
       incomplete ?? (compared.isSuspicious ? `the driver seems to list a part of its ${listed}` : undefined);
     const result = reason === undefined ? 'ok' : 'incomplete';
-    metrics.ended(result);
+    metrics?.ended(result);
     ended({ result, reason, entries: list.entries.size, findings: compared.findings });
     if (reason !== undefined) {
       logger.warn(auditMessages.incomplete, { reason });
       return { compared, isWhole: false };
     }
     const entries = list.entries.size;
-    metrics.found(compared.findings);
-    metrics.succeeded({ atMs: clock.nowMs(), durationMs, entries });
+    metrics?.found(compared.findings);
+    metrics?.succeeded({ atMs: clock.nowMs(), durationMs, entries });
     logFindings(logger, compared.findings, { ...texts, entries, durationMs });
     return { compared, isWhole: true };
   } catch (error) {
     if (!signal.aborted) {
-      metrics.ended('failed');
+      metrics?.ended('failed');
       const reason = error instanceof Error ? error.message : String(error);
       ended({ result: 'failed', reason, entries: 0, findings: [] });
     }

@@ -95,8 +95,7 @@ async function lastOf(ask: AskLeaders, asked: AskedAudit, half: Half): Promise<O
     if (audit === undefined) return `no leader of ${program} has answered`;
     if (audit.driver !== asked.driver)
       throw new CommandError(exits.failed, `the driver is ${audit.driver ?? 'not known yet'}, and not ${asked.driver}`);
-    if (audit.listed === null)
-      return `${program} makes no audit: --audit-interval is 0, or the driver does not list ${half}`;
+    if (audit.listed === null) return `${program} makes no audit: the driver does not list ${half}`;
     const { last } = audit;
     if (last !== null && last.result === 'failed' && !audit.running)
       throw new CommandError(exits.failed, `the last audit of ${program} failed: ${last.reason ?? 'no reason'}`);

@@ -53,13 +53,15 @@ const insidePod = /^csi-[0-9a-f]{64}$/;
 
 export function auditLoop(context: AuditContext, { volumes, claims }: Pick<Watched, 'volumes' | 'claims'>): Loop {
   const { driver, channel, events, settings } = context;
-  const desk = context.board?.open('volumes');
+  const { auditIntervalMs } = settings;
+  const isPeriodic = auditIntervalMs > 0;
+  const desk = context.board?.open({ listed: 'volumes', isPeriodic });
   const daily = createDaily();
   let earlier: Earlier = new Set();
   return definePeriodicLoop<AuditWatches>({
     name: 'audit',
     watches: { volumes, claims },
-    pauseMs: settings.auditIntervalMs,
+    pauseMs: isPeriodic ? auditIntervalMs : Infinity,
     begin: 'afterPause',
     ...(desk !== undefined && { pause: desk.pause }),
     pass: async (pass) => {
@@ -77,7 +79,7 @@ export function auditLoop(context: AuditContext, { volumes, claims }: Pick<Watch
         },
       );
       earlier = keysOf(compared.findings);
-      if (!isWhole) return;
+      if (!isWhole || !isPeriodic) return;
       const volumeOf = (name: string): PersistentVolume | undefined => caches.volumes.get(toObjectKey(undefined, name));
       const { isDue } = daily(clock.nowMs());
       recordEvents({ events, driverName: driver.name, volumeOf, isDue }, compared.findings);

@@ -38,7 +38,13 @@ interface Answered {
   }[];
 }
 
-function setUp({ audits = true, leads = true }: { readonly audits?: boolean; readonly leads?: boolean } = {}) {
+interface SetUp {
+  readonly audits?: boolean;
+  readonly leads?: boolean;
+  readonly isPeriodic?: boolean;
+}
+
+function setUp({ audits = true, leads = true, isPeriodic = true }: SetUp = {}) {
   const clock = new FakeClock();
   const board = createAuditBoard({ clock });
   const inspection = createInspection({ clock }, 'csi-provisioner');
@@ -48,7 +54,7 @@ function setUp({ audits = true, leads = true }: { readonly audits?: boolean; rea
     rights: null,
   }));
   if (leads) inspection.leads();
-  const desk = audits ? board.open('volumes') : undefined;
+  const desk = audits ? board.open({ listed: 'volumes', isPeriodic }) : undefined;
   const route = debugAuditRoute(
     { clock, version: 'v1.2.3', hostName: 'pod-1' },
     { access: 'loopback', controllers: [{ inspection, board }] },
@@ -137,6 +143,20 @@ describe('the last audit', () => {
     expect(await begins()).toBe(false);
     await clock.advance(hourMs);
     expect(await begins()).toBe(true);
+  });
+
+  it('given a leader that makes audits only when asked, then a question begins one if the last began an hour ago, and has none until it ends', async () => {
+    const { clock, board, desk, ask } = setUp({ isPeriodic: false });
+    desk?.began();
+    desk?.ended(ended);
+    expect(ask().controllers).toMatchObject([{ last: { result: 'ok' } }]);
+    await clock.advance(hourMs);
+    expect(ask().controllers).toMatchObject([{ last: null }]);
+    expect(desk?.began()).toBe(true);
+    expect(ask().controllers).toMatchObject([{ running: true, last: null }]);
+    desk?.ended(ended);
+    expect(ask().controllers).toMatchObject([{ running: false, last: { result: 'ok' } }]);
+    expect(board.state()).toMatchObject({ last: { result: 'ok' } });
   });
 
   it('given a standby, or a controller that makes no audit, then there is none, and none begins', () => {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * `/debug/audit`: the last periodic audit of each controller that makes one. If a leader has none, one begins because of the question, at most
- * one an hour. Who may ask, and how often: as for `/debug/explain`.
+ * `/debug/audit`: the last audit of each controller that makes one. If a leader has none, or makes them only when asked, one begins because of the
+ * question, at most one an hour. Who may ask, and how often: as for `/debug/explain`.
  */
-import type { AuditBoard, KeptPass, PassFinding } from '@csi-sidecars/csi';
+import type { AuditBoard, AuditState, KeptPass, PassFinding } from '@csi-sidecars/csi';
 import type { HttpRoute } from '@csi-sidecars/runtime';
 import { debugRoute, type Inspection, shownText } from '@csi-sidecars/runtime/internal';
 import type { ProcessHost } from './host.ts';
@@ -47,7 +47,7 @@ function answerOf(
     controllers: controllers.map(({ inspection, board }) => {
       const leading = inspection.state().leadingSinceMs !== undefined;
       const before = leading ? board.state() : undefined;
-      if (before !== undefined && (before.last === undefined || before.last.result === 'failed')) board.ask();
+      if (before !== undefined && isDue(before)) board.ask();
       const state = leading ? board.state() : undefined;
       return {
         program: inspection.program,
@@ -60,6 +60,11 @@ function answerOf(
       };
     }),
   };
+}
+
+/** No other pass comes soon by itself. */
+function isDue({ isPeriodic, last }: AuditState): boolean {
+  return !isPeriodic || last === undefined || last.result === 'failed';
 }
 
 function lastOf(

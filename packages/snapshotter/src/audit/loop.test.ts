@@ -59,6 +59,32 @@ describe('the periodic audit', () => {
     await p.stop();
   });
 
+  it('given an interval of 0, when a person asks, then one pass lists, and neither metrics nor events are left from it', async () => {
+    let board: AuditBoard | undefined;
+    const p = await audited({
+      auditBoardOf: (clock) => (board = createAuditBoard({ clock })),
+      settings: { auditIntervalMs: 0 },
+    });
+    record(p, 'a', await take(p, 'a'));
+    record(p, 'gone', 'gone');
+    const asked = async (): Promise<void> => {
+      board?.ask();
+      await p.settle();
+      await p.clock.advance(1.1 * hourMs);
+    };
+    await pass(p);
+    expect(p.calls()).toEqual([]);
+    await asked();
+    await asked();
+    expect(p.calls()).toEqual([list, list]);
+    expect(board?.state()).toMatchObject({
+      isPeriodic: false,
+      last: { result: 'ok', findings: [{ class: 'missingSnapshot' }] },
+    });
+    expect([found(p, 'missingSnapshot'), p.events]).toEqual([undefined, []]);
+    await p.stop();
+  });
+
   it('given it is off, or the driver does not list, then nothing is listed', async () => {
     for (const options of [{ settings: { auditIntervalMs: 0 } }, { controller: [] }]) {
       const p = await audited(options);

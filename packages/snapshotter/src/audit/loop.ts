@@ -59,13 +59,15 @@ export const messages = {
 
 export function auditLoop(context: AuditContext, watches: AuditWatched): Loop {
   const { driver, channel, settings } = context;
-  const desk = context.board?.open('snapshots');
+  const { auditIntervalMs } = settings;
+  const isPeriodic = auditIntervalMs > 0;
+  const desk = context.board?.open({ listed: 'snapshots', isPeriodic });
   const daily = createDaily();
   let earlier: Earlier = new Set();
   return definePeriodicLoop<AuditWatches>({
     name: 'audit',
     watches,
-    pauseMs: settings.auditIntervalMs,
+    pauseMs: isPeriodic ? auditIntervalMs : Infinity,
     begin: 'afterPause',
     ...(desk !== undefined && { pause: desk.pause }),
     pass: async (pass) => {
@@ -82,7 +84,7 @@ export function auditLoop(context: AuditContext, watches: AuditWatched): Loop {
         },
       );
       earlier = keysOf(compared.findings);
-      if (isWhole) recordEvents(context, pass, { compared, ...daily(pass.clock.nowMs()) });
+      if (isWhole && isPeriodic) recordEvents(context, pass, { compared, ...daily(pass.clock.nowMs()) });
     },
     failed: messages.failed,
   });
