@@ -20,6 +20,7 @@ export { accountOf, combinedRbac, extraRules, rbacObjects } from './rbac/profile
 export type { RbacSubject } from './rbac/profiles.ts';
 export { eventually } from './eventually.ts';
 export type { Patience } from './eventually.ts';
+export { inParallel } from './in-parallel.ts';
 export { aClaim, anAttachment, aStorageClass, aVolume } from './scenarios/objects.ts';
 export { combinedSubjects, subjects } from './scenarios/sidecars.ts';
 export type { StartableName } from './scenarios/sidecars.ts';

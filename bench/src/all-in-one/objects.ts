@@ -3,7 +3,7 @@
  * Work for each controller. The bench writes what other controllers would write (the controller-manager is stopped), so that each rate
  * measures one controller.
  */
-import { aStorageClass } from '@csi-sidecars/e2e';
+import { aStorageClass, inParallel } from '@csi-sidecars/e2e';
 import {
   ignoreNotFound,
   type KubeObject,
@@ -18,7 +18,6 @@ import { attach, createVolumes, registerNodes } from '../attacher/fleet.ts';
 import { createMarkedClaims } from '../provisioner/claims.ts';
 import { installSnapshots } from '../snapshots/objects.ts';
 import { createBoundClaims } from '../side-by-side/bound-claims.ts';
-import { inParallel } from '../side-by-side/in-parallel.ts';
 import { concurrency, namesOf } from '../side-by-side/stored-volumes.ts';
 import type { BenchEnvironment } from '../side-by-side/environment.ts';
 import { watching } from '../side-by-side/watching.ts';

@@ -3,7 +3,7 @@
  * The objects that one test environment attaches: nodes that exist only in the API, volumes in the driver and in the API, and attachments
  * that the bench writes itself, because there are no pods.
  */
-import { anAttachment, aVolume } from '@csi-sidecars/e2e';
+import { anAttachment, aVolume, inParallel } from '@csi-sidecars/e2e';
 import {
   csiNodes,
   type KubeObject,
@@ -11,7 +11,6 @@ import {
   volumeAttachments,
   type VolumeAttachment,
 } from '@csi-sidecars/runtime';
-import { inParallel } from '../side-by-side/in-parallel.ts';
 import { concurrency, createStoredVolumes } from '../side-by-side/stored-volumes.ts';
 import type { BenchEnvironment } from '../side-by-side/environment.ts';
 import { type Watched, watched, watching, type Watching } from '../side-by-side/watching.ts';

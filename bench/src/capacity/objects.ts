@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The segments and classes of one test environment: a node with the driver in each segment, and ten classes that bind late. */
-import { aStorageClass } from '@csi-sidecars/e2e';
+import { aStorageClass, inParallel } from '@csi-sidecars/e2e';
 import { csiStorageCapacities, ignoreNotFound, nodes, type Resource, storageClasses } from '@csi-sidecars/runtime';
 import { createDriverNodes, driverNodeFlags, nodeName, removeDriverNodes } from '../side-by-side/driver-nodes.ts';
-import { inParallel } from '../side-by-side/in-parallel.ts';
 import type { BenchEnvironment } from '../side-by-side/environment.ts';
 
 export const classCount = 10;

@@ -3,6 +3,7 @@
  * Fills the cluster with objects of others. It stops at a number or at a time, whichever comes first: the API server decides how fast it is.
  * The controller-manager must be stopped, or it would work for minutes on objects that only have to exist.
  */
+import { inParallel } from '@csi-sidecars/e2e';
 import {
   csiNodes,
   events,
@@ -15,7 +16,6 @@ import {
 } from '@csi-sidecars/runtime';
 import { anObject, type Kind } from '../runtime/objects.ts';
 import type { BenchCluster } from '../side-by-side/bench-cluster.ts';
-import { inParallel } from '../side-by-side/in-parallel.ts';
 
 /** The namespace of their claims, which must exist. */
 export const crowd = 'crowd';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The claims that are explained: their objects are made once, and stay the same while the cluster grows around them. */
 import { createHash } from 'node:crypto';
-import { aClaim, anAttachment, aStorageClass, aVolume } from '@csi-sidecars/e2e';
+import { aClaim, anAttachment, aStorageClass, aVolume, inParallel } from '@csi-sidecars/e2e';
 import {
   csiDrivers,
   csiNodes,
@@ -18,7 +18,6 @@ import {
 } from '@csi-sidecars/runtime';
 import { anObject } from '../runtime/objects.ts';
 import type { BenchCluster } from '../side-by-side/bench-cluster.ts';
-import { inParallel } from '../side-by-side/in-parallel.ts';
 import { crowd } from './fill.ts';
 
 const driver = 'block.csi.example.com';

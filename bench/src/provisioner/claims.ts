@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The claims of one test environment, in its namespace, with the class of the same name, and what becomes of them. */
-import { aClaim, aStorageClass } from '@csi-sidecars/e2e';
+import { aClaim, aStorageClass, inParallel } from '@csi-sidecars/e2e';
 import {
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -8,7 +8,6 @@ import {
   persistentVolumes,
   storageClasses,
 } from '@csi-sidecars/runtime';
-import { inParallel } from '../side-by-side/in-parallel.ts';
 import { recordMemory } from '../side-by-side/idle-memory.ts';
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Expansions at once, then as many modifications. The controller-manager is stopped: nothing but the program under test changes the claims. */
-import { aStorageClass } from '@csi-sidecars/e2e';
+import { aStorageClass, inParallel } from '@csi-sidecars/e2e';
 import {
   type PersistentVolumeClaim,
   persistentVolumeClaims,
@@ -10,7 +10,6 @@ import {
 import type { Part } from '../side-by-side/bench.ts';
 import { createBoundClaims } from '../side-by-side/bound-claims.ts';
 import { recordMemory } from '../side-by-side/idle-memory.ts';
-import { inParallel } from '../side-by-side/in-parallel.ts';
 import { measureSteps } from '../side-by-side/step-cost.ts';
 import { concurrency, namesOf } from '../side-by-side/stored-volumes.ts';
 import type { BenchEnvironment } from '../side-by-side/environment.ts';

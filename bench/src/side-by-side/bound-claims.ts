@@ -3,9 +3,8 @@
  * Claims that are bound to volumes of the driver. The bench writes these objects itself, without provisioner and controller-manager. They have the
  * storage class of the test environment's name.
  */
-import { aClaim, aVolume } from '@csi-sidecars/e2e';
+import { aClaim, aVolume, inParallel } from '@csi-sidecars/e2e';
 import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
-import { inParallel } from './in-parallel.ts';
 import { concurrency, createStoredVolumes } from './stored-volumes.ts';
 import type { BenchEnvironment } from './environment.ts';
 

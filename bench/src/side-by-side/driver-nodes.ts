@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Nodes of the driver of one test environment, each with a segment of its own. No kubelet runs on them. */
+import { inParallel } from '@csi-sidecars/e2e';
 import { csiNodes, ignoreNotFound, nodes } from '@csi-sidecars/runtime';
-import { inParallel } from './in-parallel.ts';
 import type { BenchEnvironment } from './environment.ts';
 
 const segmentKey = 'bench.csi.test/segment';

@@ -3,6 +3,7 @@
  * Objects of another driver and its users, as in a busy cluster. The controller-manager must be stopped, or it would work for minutes
  * on objects that only have to exist.
  */
+import { inParallel } from '@csi-sidecars/e2e';
 import {
   namespaces,
   persistentVolumeClaims,
@@ -14,7 +15,6 @@ import {
   type Resource,
 } from '@csi-sidecars/runtime';
 import { anObject, type Kind } from '../runtime/objects.ts';
-import { inParallel } from './in-parallel.ts';
 import type { BenchCluster } from './bench-cluster.ts';
 
 const namespace = 'foreign';

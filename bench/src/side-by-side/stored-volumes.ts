@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Volumes that the driver of a test environment holds before the program starts. */
+import { inParallel } from '@csi-sidecars/e2e';
 import { connectCsi } from '@csi-sidecars/csi';
 import { silentLogger } from '@csi-sidecars/runtime';
-import { inParallel } from './in-parallel.ts';
 import type { BenchEnvironment } from './environment.ts';
 
 /** Requests at the same time. */

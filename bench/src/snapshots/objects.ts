@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Snapshots of one test environment: one of each claim, with the class of the test environment's name. */
-import { installSnapshotApi } from '@csi-sidecars/e2e';
+import { inParallel, installSnapshotApi } from '@csi-sidecars/e2e';
 import {
   type VolumeSnapshot,
   volumeSnapshotClasses,
@@ -8,7 +8,6 @@ import {
   volumeSnapshots,
 } from '@csi-sidecars/volume';
 import type { KubeObject } from '@csi-sidecars/runtime';
-import { inParallel } from '../side-by-side/in-parallel.ts';
 import { concurrency } from '../side-by-side/stored-volumes.ts';
 import type { BenchEnvironment } from '../side-by-side/environment.ts';
 import { type Watched, watched, watching, type Watching } from '../side-by-side/watching.ts';

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The source of a test environment, and claims that name it: the bound claim `origin`, and its snapshot `daily`, which the bench writes itself. */
-import { aClaim, installSnapshotApi } from '@csi-sidecars/e2e';
+import { aClaim, inParallel, installSnapshotApi } from '@csi-sidecars/e2e';
 import { connectCsi } from '@csi-sidecars/csi';
 import { namespaces, persistentVolumeClaims, persistentVolumes, silentLogger } from '@csi-sidecars/runtime';
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { createClaim, createClass, watchVolumes } from '../provisioner/claims.ts';
-import { inParallel } from '../side-by-side/in-parallel.ts';
 import { concurrency } from '../side-by-side/stored-volumes.ts';
 import type { BenchEnvironment } from '../side-by-side/environment.ts';
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Claims that wait when csi-provisioner starts, on as many nodes, each with a segment of its own. */
-import { aStorageClass } from '@csi-sidecars/e2e';
+import { aStorageClass, inParallel } from '@csi-sidecars/e2e';
 import { ignoreNotFound, storageClasses } from '@csi-sidecars/runtime';
 import { createClaim, measureWaiting, settleAndDelete, watchVolumes } from '../provisioner/claims.ts';
 import type { Part } from '../side-by-side/bench.ts';
 import { createDriverNodes, driverNodeFlags, nodeName, removeDriverNodes } from '../side-by-side/driver-nodes.ts';
-import { inParallel } from '../side-by-side/in-parallel.ts';
 import { concurrency, namesOf } from '../side-by-side/stored-volumes.ts';
 
 /** The driver is started with so many. */

@@ -6,6 +6,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasHelm } from '../../../charts/testing/helm.ts';
+import { inParallel } from '../in-parallel.ts';
 import { machineNeedsMet } from '../scenarios/test-run.ts';
 import { type Evaluated, evaluatePanels, offeredValues } from './dashboard.ts';
 import { alertsOf, renderMonitoring } from './monitoring.ts';
@@ -17,7 +18,9 @@ import { situations } from './situations.ts';
 const scrapes = 48;
 /** Less than the half minute that a sidecar waits for its driver before it ends: so it ends once in a recording without driver. */
 const recordingMs = 26_000;
-const limitMs = 180_000;
+/** Recordings at a time: more of them need more than two cores, and then scrapes come late. */
+const atOnce = 4;
+const limitMs = 400_000;
 
 const canRun = hasHelm && hasPromtool && machineNeedsMet(process.env).includes('host-names');
 
@@ -25,11 +28,9 @@ describe.skipIf(!canRun)('[O-02] the alerts and the dashboard of the charts', ()
   const recordings = new Map<string, Recording>();
   const stop = new AbortController();
   beforeAll(async () => {
-    await Promise.all(
-      situations.map(async (each) =>
-        recordings.set(each.id, await recorded(each, { scrapes, limitMs: recordingMs, signal: stop.signal })),
-      ),
-    );
+    await inParallel(situations, atOnce, async (each) => {
+      recordings.set(each.id, await recorded(each, { scrapes, limitMs: recordingMs, signal: stop.signal }));
+    });
   }, limitMs);
   afterAll(() => stop.abort());
 
