@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The package of the runtime as a stranger gets it: packed by npm, installed into an empty project, with the example beside it. */
+/** The package of the runtime as a stranger gets it: packed by npm, installed into an empty project, with the examples beside it. */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repositoryRoot } from '../processes/program.ts';
+
+export const examples: readonly string[] = ['owner-labels.ts', 'populator.ts'];
 
 export interface PackedFile {
   readonly path: string;
@@ -39,6 +41,8 @@ export interface Project {
   readonly folder: string;
   /** The controller of the README. */
   readonly example: string;
+  /** All of them. */
+  readonly examples: readonly string[];
   /** The manifest of the installed package. */
   readonly manifest: Readonly<Record<string, unknown>>;
 }
@@ -48,14 +52,14 @@ export function installInto(folder: string, { tarball }: Packed): Project {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'stranger', private: true, type: 'module' }));
   run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', tarball], folder);
   const installed = join(folder, 'node_modules', '@csi-sidecars', 'runtime');
-  const example = join(folder, 'owner-labels.ts');
-  copyFileSync(join(installed, 'example', 'owner-labels.ts'), example);
+  for (const name of examples) copyFileSync(join(installed, 'example', name), join(folder, name));
   const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Project['manifest'];
-  return { folder, example, manifest };
+  const paths = examples.map((name) => join(folder, name));
+  return { folder, example: join(folder, 'owner-labels.ts'), examples: paths, manifest };
 }
 
-/** What TypeScript says against the example and against our declarations; those of other packages are not ours to mend. */
-export function typeErrors({ folder, example }: Project): readonly string[] {
+/** What TypeScript says against the examples and against our declarations; those of other packages are not ours to mend. */
+export function typeErrors({ folder, examples: files }: Project): readonly string[] {
   const modules = join(repositoryRoot, 'node_modules');
   const compilerOptions = {
     target: 'es2024',
@@ -68,7 +72,7 @@ export function typeErrors({ folder, example }: Project): readonly string[] {
     typeRoots: [join(modules, '@types')],
   };
   const config = join(folder, 'tsconfig.json');
-  writeFileSync(config, JSON.stringify({ compilerOptions, files: [example] }));
+  writeFileSync(config, JSON.stringify({ compilerOptions, files }));
   const tsc = join(modules, 'typescript', 'bin', 'tsc');
   const { stdout } = spawnSync(process.execPath, [tsc, '-p', config], { cwd: folder, encoding: 'utf8' });
   return stdout

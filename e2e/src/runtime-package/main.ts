@@ -11,7 +11,7 @@ import { startLocal } from '../control-planes/local/start-local.ts';
 import { onInterrupt } from '../interruption.ts';
 import { repositoryRoot } from '../processes/program.ts';
 import { checkProgram } from './check-program.ts';
-import { installInto, pack, typeErrors } from './install.ts';
+import { examples, installInto, pack, typeErrors } from './install.ts';
 
 const clock = systemClock();
 const signal = onInterrupt();
@@ -37,13 +37,13 @@ async function check(title: string, work: () => unknown): Promise<void> {
 const folder = mkdtempSync(join(tmpdir(), 'csi-sidecars-runtime-package-'));
 try {
   const packed = pack(folder);
-  await check('the package has JavaScript, declarations, a README, a licence, the example, and nothing else', () => [
-    ...['README.md', 'LICENSE', 'dist/index.js', 'dist/index.d.ts', 'example/owner-labels.ts']
+  await check('the package has JavaScript, declarations, a README, a licence, the examples, and nothing else', () => [
+    ...['README.md', 'LICENSE', 'dist/index.js', 'dist/index.d.ts', ...examples.map((name) => `example/${name}`)]
       .filter((path) => !packed.files.includes(path))
       .map((path) => `missing: ${path}`),
     ...packed.files.filter(
       (path) =>
-        !/^(README\.md|LICENSE|package\.json|example\/owner-labels\.ts|dist\/.*(\.js|\.d\.ts))$/.test(path) ||
+        !/^(README\.md|LICENSE|package\.json|example\/[a-z-]+\.ts|dist\/.*(\.js|\.d\.ts))$/.test(path) ||
         /\.test\.|testing/.test(path),
     ),
   ]);
@@ -52,7 +52,7 @@ try {
     ...('private' in project.manifest ? ['private'] : []),
     ...Object.keys({ ...(project.manifest['dependencies'] as object) }).filter((name) => name.startsWith('@csi-')),
   ]);
-  await check('the example and our declarations compile in a project that checks libraries too', () =>
+  await check('the examples and our declarations compile in a project that checks libraries too', () =>
     typeErrors(project),
   );
   await using controlPlane = await startLocal({ clock, folder: join(folder, 'control-plane') });

@@ -52,6 +52,7 @@ import { load } from './provisioner/load.ts';
 import { migration } from './provisioner/migration.ts';
 import { nodeCapacity } from './provisioner/node-capacity.ts';
 import { nodeDeployment } from './provisioner/node-deployment.ts';
+import { populator } from './provisioner/populator.ts';
 import { requests } from './provisioner/requests.ts';
 import { sources } from './provisioner/sources.ts';
 import { topology } from './provisioner/topology.ts';
@@ -103,6 +104,7 @@ export const allScenarios: readonly Scenario[] = [
   ...migration,
   ...nodeDeployment,
   ...failures,
+  ...populator,
   ...requests,
   ...uses,
   ...leftovers,
