@@ -29,6 +29,7 @@ const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly
   volume: { may: [], types: ['runtime', 'csi'] },
   sidecar: { may: ['runtime', 'csi'] },
   ...Object.fromEntries(controllers.map((name) => [name, { may: ['runtime', 'csi', 'volume', 'sidecar'] }])),
+  'health-monitor': { may: ['runtime', 'csi'] },
   ...Object.fromEntries(webhooks.map((name) => [name, { may: ['runtime', 'sidecar'] }])),
   ...Object.fromEntries(nodePrograms.map((name) => [name, { may: ['runtime', 'grpc', 'csi', 'sidecar'] }])),
   // What a person runs. No controller imports it.

@@ -7,7 +7,14 @@ import { expect, it } from 'vitest';
 const root = import.meta.dirname;
 
 /** Programs whose decisions return the row that they come from. */
-const programsWithRows = ['attacher', 'resizer', 'csi-snapshotter', 'snapshot-controller', 'all-in-one'];
+const programsWithRows = [
+  'attacher',
+  'resizer',
+  'csi-snapshotter',
+  'health-monitor',
+  'snapshot-controller',
+  'all-in-one',
+];
 
 /** The package of a page: where upstream's name begins with `csi-`, the package's does not. */
 const packageOf = (page: string): string => page.replace(/^csi-/, '');
@@ -167,9 +174,15 @@ it('given a comment that cites rows, then the page of its package has them', () 
   });
   const rows = new Set([
     ...cases,
-    ...['provisioner', 'attacher', 'resizer', 'csi-snapshotter', 'snapshot-controller', 'explain'].flatMap(
-      (program) => [...tableRows(program)],
-    ),
+    ...[
+      'provisioner',
+      'attacher',
+      'resizer',
+      'csi-snapshotter',
+      'health-monitor',
+      'snapshot-controller',
+      'explain',
+    ].flatMap((program) => [...tableRows(program)]),
     // The other pages of csi-provisioner.
     ...['-sources', '-topology-capacity'].flatMap((other) =>
       [...tableRows(`provisioner${other}`)].map((row) => row.replace(other, '')),

@@ -19,6 +19,8 @@ export interface ListFacts {
 export interface ListPorts {
   readonly nowMs: () => number;
   readonly signal: AbortSignal;
+  /** How often the list may begin, if its tokens expire. Default 3. */
+  readonly starts?: number;
 }
 
 export interface Collected<L> {
@@ -31,14 +33,14 @@ export interface Collected<L> {
 export async function listInto<P extends ListedPage, L>(
   { begin, take, listOf }: ListCollector<P, L>,
   request: (token: string) => Promise<P>,
-  { nowMs, signal }: ListPorts,
+  { nowMs, signal, starts }: ListPorts,
 ): Promise<Collected<L>> {
   let startedMs = nowMs();
   const beginAt = (): void => {
     begin();
     startedMs = nowMs();
   };
-  const end = await listPages(request, { begin: beginAt, take, signal });
+  const end = await listPages(request, { begin: beginAt, take, signal, starts });
   const incomplete = end.kind === 'complete' ? undefined : end.because;
   return { list: listOf({ startedMs, isComplete: incomplete === undefined }), incomplete };
 }

@@ -21,6 +21,8 @@ export interface PagesOptions<P extends ListedPage> {
   readonly begin: () => void;
   readonly take: (page: P) => void;
   readonly signal: AbortSignal;
+  /** How often the list may begin, if its tokens expire. Default 3. */
+  readonly starts?: number | undefined;
 }
 
 const mostStarts = 3;
@@ -32,9 +34,10 @@ export async function listPages<P extends ListedPage>(
   request: (token: string) => Promise<P>,
   options: PagesOptions<P>,
 ): Promise<ListEnd> {
+  const { starts = mostStarts } = options;
   for (let start = 1; ; start += 1) {
     options.begin();
-    const end = await onePass(request, options, start < mostStarts);
+    const end = await onePass(request, options, { start, of: starts });
     if (end !== 'expired') return end;
   }
 }
@@ -42,7 +45,7 @@ export async function listPages<P extends ListedPage>(
 async function onePass<P extends ListedPage>(
   request: (token: string) => Promise<P>,
   { take, signal }: PagesOptions<P>,
-  mayStartAgain: boolean,
+  starts: { readonly start: number; readonly of: number },
 ): Promise<ListEnd | 'expired'> {
   const tokens = new Set<string>();
   let token = '';
@@ -58,8 +61,8 @@ async function onePass<P extends ListedPage>(
       signal.throwIfAborted();
       if (pages === 0 || !(error instanceof CsiError)) throw error;
       if (error.code !== 'Aborted') return incomplete(`page ${pages + 1} failed: ${error.message}`);
-      if (mayStartAgain) return 'expired';
-      return incomplete(`its token expired in each of ${mostStarts} starts`);
+      if (starts.start < starts.of) return 'expired';
+      return incomplete(`its token expired in each of ${starts.of} starts`);
     }
     take(page);
     token = page.next_token;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What one cycle over the list of the driver has shown of each volume. Of a volume its number of the cycle is kept, and of one whose report differs from
+ * the report before it, the report: never the whole list.
+ */
+import type { ObjectKey } from '@csi-sidecars/runtime';
+import type { ReportedEntries } from '../report/normalise.ts';
+
+/** `doubtful`: the list has the volume with entries and again without. */
+export type Listed = 'absent' | 'unhealthy' | 'healthy' | 'doubtful';
+
+export interface ListCycle {
+  /** Of the next cycle. What earlier ones have shown does not count any more. */
+  readonly begin: () => void;
+  readonly take: (key: ObjectKey, entries: ReportedEntries) => void;
+  readonly of: (key: ObjectKey) => Listed;
+  /** The last entries of a volume in this cycle. */
+  readonly entriesOf: (key: ObjectKey) => ReportedEntries;
+  /** Ends the cycle. Forgets the reports, and the volumes that are not in `keys` any more. */
+  readonly end: (keys: { readonly has: (key: ObjectKey) => boolean }) => void;
+}
+
+interface Seen {
+  cycle: number;
+  listed: Listed;
+}
+
+const none: ReportedEntries = [];
+
+export function createListCycle(): ListCycle {
+  let cycle = 0;
+  const seen = new Map<ObjectKey, Seen>();
+  const reports = new Map<ObjectKey, ReportedEntries>();
+  const listed = (key: ObjectKey): Listed => {
+    const known = seen.get(key);
+    return known?.cycle === cycle ? known.listed : 'absent';
+  };
+  const note = (key: ObjectKey, next: Listed): void => {
+    const known = seen.get(key);
+    if (known === undefined) seen.set(key, { cycle, listed: next });
+    else {
+      known.cycle = cycle;
+      known.listed = next;
+    }
+  };
+  return {
+    begin: () => void (cycle += 1),
+    take: (key, entries) => {
+      if (entries.length > 0) {
+        reports.set(key, entries);
+        note(key, 'unhealthy');
+        return;
+      }
+      const before = listed(key);
+      reports.delete(key);
+      note(key, before === 'unhealthy' || before === 'doubtful' ? 'doubtful' : 'healthy');
+    },
+    of: listed,
+    entriesOf: (key) => reports.get(key) ?? none,
+    end: (keys) => {
+      reports.clear();
+      for (const key of seen.keys()) if (!keys.has(key)) seen.delete(key);
+    },
+  };
+}

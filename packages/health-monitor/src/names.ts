@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Names and texts that users see in API objects, spelled as upstream spells them. */
+
+export function lockNameOf(driverName: string): string {
+  return `external-health-monitor-leader-${driverName}`;
+}
+
+/** The source component of the events. */
+export function componentOf(driverName: string): string {
+  return `csi-pv-monitor-controller-${driverName}`;
+}
+
+export const unknownCondition = {
+  reason: 'UnknownVolumeHealthCondition',
+  text: 'The CSI driver reported volume health conditions of a type unknown to this monitor',
+} as const;

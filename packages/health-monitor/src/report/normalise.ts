@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What a driver reports of a volume, within the limits that the API server has for it. A report beyond them would be refused each time. */
+import type { VolumeHealth } from '@csi-sidecars/csi';
+import { type ConditionStatus, type HealthCondition, order, sorted } from './health-status.ts';
+
+export type ReportedEntries = VolumeHealth['health_statuses'];
+
+export interface UnknownEntry {
+  /** The name of the value, or its number. */
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface Report {
+  /** Sorted, unique by status and reason. */
+  readonly conditions: readonly HealthCondition[];
+  /** Entries that cannot be stored: their type is not one of the three that the API has. */
+  readonly unknown: readonly UnknownEntry[];
+  /** Entries that were dropped because another one has the same status and reason. */
+  readonly doubles: number;
+}
+
+/** The limits of the API server. */
+export const limits = { conditions: 16, reasonBytes: 256, messageBytes: 1_024 } as const;
+
+const noReason = 'Unspecified';
+
+const statuses: Readonly<Record<string, ConditionStatus>> = {
+  DEGRADED: 'Degraded',
+  INACCESSIBLE: 'Inaccessible',
+  DATA_LOSS: 'DataLoss',
+};
+
+/** The first are kept if there are too many. */
+const severities: readonly ConditionStatus[] = ['Inaccessible', 'DataLoss', 'Degraded'];
+
+export function normalise(entries: ReportedEntries): Report {
+  const unknown: UnknownEntry[] = [];
+  const conditions = new Map<string, HealthCondition>();
+  let doubles = 0;
+  for (const { status: type, reason: givenReason, message: givenMessage } of entries) {
+    const message = cut(clean(givenMessage, ' '), limits.messageBytes);
+    const reason = cut(clean(givenReason, '_'), limits.reasonBytes);
+    const status = statuses[type];
+    if (status === undefined) {
+      unknown.push({ status: String(type), reason, message });
+      continue;
+    }
+    const condition = { status, reason: reason || noReason, ...(message === '' ? {} : { message }) };
+    const id = `${status} ${condition.reason}`;
+    if (conditions.has(id)) doubles += 1;
+    else conditions.set(id, condition);
+  }
+  return { conditions: sorted(mostSevere([...conditions.values()])), unknown, doubles };
+}
+
+function mostSevere(conditions: readonly HealthCondition[]): readonly HealthCondition[] {
+  if (conditions.length <= limits.conditions) return conditions;
+  const rank = ({ status }: HealthCondition): number => severities.indexOf(status);
+  const bySeverity = conditions.toSorted((left, right) => rank(left) - rank(right) || order(left.reason, right.reason));
+  return bySeverity.slice(0, limits.conditions);
+}
+
+/** Without control characters, line ends and halves of characters. */
+function clean(text: string, replacement: string): string {
+  return text.toWellFormed().replaceAll(/[\p{Cc}\u2028\u2029]/gu, replacement);
+}
+
+/** At most so many bytes of UTF-8, and no part of a character. */
+function cut(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxBytes) return text;
+  let end = maxBytes;
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString('utf8', 0, end);
+}

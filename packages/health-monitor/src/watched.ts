@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What the health monitor watches, and how little of it is kept.
+ *
+ * | kind | kept | as |
+ * |---|---|---|
+ * | PersistentVolume | of this driver | identity, phase, deletion, handle, reference to the claim |
+ * | PersistentVolumeClaim | those with a volume | identity, name of the volume, health |
+ *
+ * Both are only read, and claims are patched, so partial objects in the cache are enough.
+ */
+import {
+  definedOnly,
+  identityOf,
+  type InformerOptions,
+  type ObjectKey,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  toObjectKey,
+} from '@csi-sidecars/runtime';
+import { healthOf } from './report/health-status.ts';
+
+export interface Watched {
+  /** Index `handle`: by the name that the driver has for the volume. */
+  readonly volumes: InformerOptions<PersistentVolume>;
+  readonly claims: InformerOptions<PersistentVolumeClaim>;
+}
+
+export interface WatchedKinds {
+  readonly volumes: PersistentVolume;
+  readonly claims: PersistentVolumeClaim;
+}
+
+export function watchedBy({ driverName }: { readonly driverName: string }): Watched {
+  return {
+    volumes: {
+      resource: persistentVolumes,
+      indexers: { handle: (volume) => [handleOf(volume)] },
+      transform: {
+        id: `health-monitor volumes of ${driverName}`,
+        apply: (volume) => (volume.spec?.csi?.driver === driverName ? trimVolume(volume) : undefined),
+      },
+    },
+    claims: {
+      resource: persistentVolumeClaims,
+      transform: {
+        id: 'health-monitor claims',
+        apply: (claim) => ((claim.spec?.volumeName ?? '') === '' ? undefined : trimClaim(claim)),
+      },
+    },
+  };
+}
+
+function trimVolume({ metadata, spec, status }: PersistentVolume): PersistentVolume {
+  const { namespace, name, uid } = spec?.claimRef ?? {};
+  const { deletionTimestamp } = metadata ?? {};
+  return {
+    metadata: { ...identityOf(metadata), ...definedOnly({ deletionTimestamp }) },
+    spec: {
+      csi: { driver: spec?.csi?.driver ?? '', volumeHandle: spec?.csi?.volumeHandle ?? '' },
+      ...(spec?.claimRef === undefined ? {} : { claimRef: definedOnly({ namespace, name, uid }) }),
+    },
+    status: definedOnly({ phase: status?.phase }),
+  };
+}
+
+function trimClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim {
+  const healthStatus = healthOf(claim);
+  const kept = { metadata: identityOf(claim.metadata), spec: definedOnly({ volumeName: claim.spec?.volumeName }) };
+  return healthStatus === undefined ? kept : ({ ...kept, status: { healthStatus } } as PersistentVolumeClaim);
+}
+
+/** A claim as a PersistentVolume names it. */
+export interface ClaimRef {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export function handleOf({ spec }: PersistentVolume): string {
+  return spec?.csi?.volumeHandle ?? '';
+}
+
+/** Undefined: the volume names no claim. */
+export function claimRefOf({ spec }: PersistentVolume): ClaimRef | undefined {
+  const { namespace = '', name = '', uid = '' } = spec?.claimRef ?? {};
+  return name === '' ? undefined : { namespace, name, uid };
+}
+
+export function claimKeyOf({ namespace, name }: ClaimRef): ObjectKey {
+  return toObjectKey(namespace, name);
+}
+
+/** The driver is asked about the volumes that are Bound to a claim and are not being deleted. */
+export function isMonitored(volume: PersistentVolume): boolean {
+  return (
+    volume.status?.phase === 'Bound' &&
+    volume.metadata?.deletionTimestamp === undefined &&
+    claimRefOf(volume) !== undefined &&
+    handleOf(volume) !== ''
+  );
+}
