@@ -29,7 +29,6 @@ const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly
   volume: { may: [], types: ['runtime', 'csi'] },
   sidecar: { may: ['runtime', 'csi'] },
   ...Object.fromEntries(controllers.map((name) => [name, { may: ['runtime', 'csi', 'volume', 'sidecar'] }])),
-  'health-monitor': { may: ['runtime', 'csi'] },
   ...Object.fromEntries(webhooks.map((name) => [name, { may: ['runtime', 'sidecar'] }])),
   ...Object.fromEntries(nodePrograms.map((name) => [name, { may: ['runtime', 'grpc', 'csi', 'sidecar'] }])),
   // What a person runs. No controller imports it.
@@ -87,6 +86,7 @@ const droppedPromises: Readonly<Record<string, string>> = {
   'packages/livenessprobe/src/main.ts runPlainProgram': 'the whole program',
   'packages/node-driver-registrar/src/main.ts runPlainProgram': 'the whole program',
   'packages/provisioner/src/main.ts runMain': 'the whole program',
+  'packages/health-monitor/src/main.ts runMain': 'the whole program',
   'packages/resizer/src/main.ts runMain': 'the whole program',
   'packages/snapshot-conversion-webhook/src/main.ts run': 'the whole program',
   'packages/snapshotter/src/main.ts runMain': 'the whole program',

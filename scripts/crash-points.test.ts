@@ -3,7 +3,12 @@ import { expect, it } from 'vitest';
 import { flows } from '../packages/world/src/crash-points/flows.ts';
 import { manifests } from './manifests.ts';
 
+/** Each report repeats its only write. packages/health-monitor/src/crashes.test.ts kills it before and after each request. */
+const withoutFlows = 'csi-external-health-monitor-controller';
+
 it('given the manifests, then the world has flows with crash points for each controller that is built', () => {
   const controllers = manifests.filter(({ kind }) => kind === 'controller').map(({ name }) => name);
-  expect(new Set<string>(flows.map(({ program }) => program))).toEqual(new Set<string>(controllers));
+  expect(new Set<string>(flows.map(({ program }) => program))).toEqual(
+    new Set<string>(controllers.filter((name) => name !== withoutFlows)),
+  );
 });

@@ -21,7 +21,13 @@ export interface BuiltProgram {
 }
 
 const driverName = 'test.csi.example.com';
-const capabilities = ['CREATE_DELETE_VOLUME', 'PUBLISH_UNPUBLISH_VOLUME', 'EXPAND_VOLUME', 'CREATE_DELETE_SNAPSHOT'];
+const capabilities = [
+  'CREATE_DELETE_VOLUME',
+  'PUBLISH_UNPUBLISH_VOLUME',
+  'EXPAND_VOLUME',
+  'CREATE_DELETE_SNAPSHOT',
+  'GET_VOLUME_HEALTH',
+];
 const driver: Handlers = {
   '/csi.v1.Identity/Probe': () => ({ ready: { value: true } }),
   '/csi.v1.Identity/GetPluginInfo': () => ({ name: driverName }),
@@ -204,6 +210,7 @@ const leaseNames = [
   'external-attacher-leader-test-csi-example-com',
   'test-csi-example-com',
   'external-resizer-test-csi-example-com',
+  'external-health-monitor-leader-test-csi-example-com',
   'external-snapshotter-leader-test-csi-example-com',
   'snapshot-controller-leader',
 ];

@@ -9,6 +9,7 @@ import {
   leftoversManifest,
 } from '../packages/all-in-one/src/manifest.ts';
 import { attacherManifest } from '../packages/attacher/src/manifest.ts';
+import { healthMonitorManifest } from '../packages/health-monitor/src/manifest.ts';
 import { livenessprobeManifest } from '../packages/livenessprobe/src/manifest.ts';
 import { nodeDriverRegistrarManifest } from '../packages/node-driver-registrar/src/manifest.ts';
 import { provisionerManifest } from '../packages/provisioner/src/manifest.ts';
@@ -24,6 +25,7 @@ export const manifests: readonly (ProgramManifest & { readonly name: ProgramName
   attacherManifest,
   resizerManifest,
   snapshotterManifest,
+  healthMonitorManifest,
   snapshotControllerManifest,
   webhookManifest,
   nodeDriverRegistrarManifest,
@@ -49,4 +51,5 @@ export type BuiltControllerName =
   | (typeof attacherManifest)['name']
   | (typeof resizerManifest)['name']
   | (typeof snapshotterManifest)['name']
+  | (typeof healthMonitorManifest)['name']
   | (typeof snapshotControllerManifest)['name'];

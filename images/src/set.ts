@@ -33,6 +33,10 @@ const about: Readonly<Record<SingleName, Required<Pick<ImageSpec, 'description' 
     description: 'CSI sidecar that takes and deletes snapshots',
     upstream: { name: 'external-snapshotter', version: 'v8.7.0' },
   },
+  'csi-external-health-monitor-controller': {
+    description: 'CSI sidecar that shows the health of volumes in their claims',
+    upstream: { name: 'external-health-monitor', version: 'v0.19.0' },
+  },
   'snapshot-controller': {
     description: 'Controller of VolumeSnapshots and VolumeGroupSnapshots, one per cluster',
     upstream: { name: 'external-snapshotter', version: 'v8.7.0' },

@@ -53,6 +53,7 @@ const stockFiles: Readonly<Record<string, string>> = {
   'csi-attacher': 'external-attacher',
   'csi-resizer': 'external-resizer',
   'csi-snapshotter': 'external-snapshotter',
+  'csi-external-health-monitor-controller': 'external-health-monitor-controller',
   'snapshot-controller': 'snapshot-controller',
 };
 

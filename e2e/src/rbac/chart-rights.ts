@@ -56,7 +56,8 @@ export function chartRules(program: ControllerName): readonly PolicyRule[] {
   if (program === 'snapshot-controller') return [...snapshotControllerRules, ...leaseRules];
   const path = join(repositoryRoot, 'charts', 'csi-driver', 'files', 'rbac.yaml');
   const { sidecars, leases, capacity } = load(readFileSync(path, 'utf8')) as ChartRules;
-  const own = sidecars[program.replace('csi-', '')];
+  const key = program === 'csi-external-health-monitor-controller' ? 'healthMonitor' : program.replace('csi-', '');
+  const own = sidecars[key];
   if (own === undefined) throw new Error(`the chart has no rules for ${program}`);
   return [...own.minimal, ...leases.minimal, ...(program === 'csi-provisioner' ? capacity.minimal : [])];
 }

@@ -27,6 +27,10 @@ const published: Readonly<Record<ControllerName, Published>> = {
     module: 'github.com/kubernetes-csi/external-snapshotter',
     file: `${deploy}/csi-snapshotter/rbac-csi-snapshotter.yaml`,
   },
+  'csi-external-health-monitor-controller': {
+    module: 'github.com/kubernetes-csi/external-health-monitor',
+    file: `${deploy}/external-health-monitor-controller/rbac.yaml`,
+  },
   'snapshot-controller': {
     module: 'github.com/kubernetes-csi/external-snapshotter',
     file: `${deploy}/snapshot-controller/rbac-snapshot-controller.yaml`,

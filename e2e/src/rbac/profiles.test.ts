@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { clusterRules as attacherRules } from '@csi-sidecars/attacher';
+import { clusterRules as healthMonitorRules } from '@csi-sidecars/health-monitor';
 import { clusterRules as provisionerRules, namespaceRules as provisionerRoleRules } from '@csi-sidecars/provisioner';
 import { clusterRules as resizerRules } from '@csi-sidecars/resizer';
 import { leaseRules, type UsedRule } from '@csi-sidecars/runtime';
@@ -18,6 +19,11 @@ const accounts = [
     subject: 'external-snapshotter',
     account: 'csi-snapshotter',
     lease: 'external-snapshotter-leader-p-01-e2e-csi-test',
+  },
+  {
+    subject: 'external-health-monitor-controller',
+    account: 'csi-external-health-monitor-controller',
+    lease: 'external-health-monitor-leader-p-01-e2e-csi-test',
   },
   { subject: 'snapshot-controller', account: 'snapshot-controller', lease: 'snapshot-controller-leader' },
 ] as const;
@@ -54,6 +60,7 @@ it.each<{ subject: RbacSubject; beyond: readonly string[] }>([
   { subject: 'external-attacher', beyond: ['create events', 'patch events'] },
   { subject: 'external-resizer', beyond: [] },
   { subject: 'external-snapshotter', beyond: [] },
+  { subject: 'external-health-monitor-controller', beyond: [] },
   { subject: 'snapshot-controller', beyond: [] },
 ])('given both profiles of $subject, then minimal grants beyond stock: $beyond', ({ subject, beyond }) => {
   const granted = (profile: RbacProfile): ReadonlySet<string> =>
@@ -90,6 +97,7 @@ it.each<{ subject: RbacSubject; used: readonly UsedRule[]; inReserve: RegExp }>(
   { subject: 'external-attacher', used: attacherRules, inReserve: /^$/ },
   { subject: 'external-resizer', used: resizerRules, inReserve: /^$/ },
   { subject: 'external-snapshotter', used: snapshotterRules, inReserve: /^$/ },
+  { subject: 'external-health-monitor-controller', used: healthMonitorRules, inReserve: /^$/ },
   // Nodes are for distributed snapshotting, which has to be switched on.
   {
     subject: 'snapshot-controller',

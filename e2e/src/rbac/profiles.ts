@@ -17,6 +17,7 @@ export type RbacSubject =
   | 'external-attacher'
   | 'external-resizer'
   | 'external-snapshotter'
+  | 'external-health-monitor-controller'
   | 'snapshot-controller';
 
 export interface RbacObject extends KubeObject {
@@ -53,6 +54,7 @@ const locks: Readonly<Record<RbacSubject, (driverName: string) => string>> = {
   'external-attacher': (driver) => `external-attacher-leader-${driver}`,
   'external-resizer': (driver) => `external-resizer-${driver}`,
   'external-snapshotter': (driver) => `external-snapshotter-leader-${driver}`,
+  'external-health-monitor-controller': (driver) => `external-health-monitor-leader-${driver}`,
   'snapshot-controller': () => 'snapshot-controller-leader',
 };
 

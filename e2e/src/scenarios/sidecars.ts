@@ -79,6 +79,7 @@ export const subjects: Readonly<Record<ControllerName, RbacSubject>> = {
   'csi-attacher': 'external-attacher',
   'csi-resizer': 'external-resizer',
   'csi-snapshotter': 'external-snapshotter',
+  'csi-external-health-monitor-controller': 'external-health-monitor-controller',
   'snapshot-controller': 'snapshot-controller',
 };
 

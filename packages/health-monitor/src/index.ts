@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-export { createHealthMonitor, modeOf } from './monitor.ts';
-export type { HealthMonitorDeps, HealthMonitorOptions } from './monitor.ts';
+export { createHealthMonitor, modeOf } from './health-monitor.ts';
+export type { HealthMonitorDeps, HealthMonitorOptions } from './health-monitor.ts';
 export { clusterRules } from './rbac.ts';
 export type { HealthMonitorSettings } from './settings.ts';
+export { healthMonitorProgram } from './flags.ts';
+export { healthMonitorSidecar } from './program.ts';

@@ -14,3 +14,6 @@ export const unknownCondition = {
   reason: 'UnknownVolumeHealthCondition',
   text: 'The CSI driver reported volume health conditions of a type unknown to this monitor',
 } as const;
+
+/** The names of the queues in metrics. `bound` is that of upstream. */
+export const queueNames = { claims: 'csi-health-monitor-claim', bound: 'csi-monitor-pv-queue' } as const;

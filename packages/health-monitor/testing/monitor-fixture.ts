@@ -18,7 +18,7 @@ import {
   type StartedController,
   type StartOptions,
 } from '@csi-sidecars/test-driver/testing';
-import { createHealthMonitor } from '../src/monitor.ts';
+import { createHealthMonitor } from '../src/health-monitor.ts';
 import { clusterRules } from '../src/rbac.ts';
 import { type Claim, healthOf, type HealthCondition } from '../src/report/health-status.ts';
 import type { HealthMonitorSettings } from '../src/settings.ts';
@@ -60,11 +60,13 @@ export async function aMonitor(options: FixtureOptions = {}): Promise<Fixture> {
   const settings = someSettings(options.settings);
   const reports = new Map(Object.entries(options.reports ?? {}));
   const gate = { state: options.gate ?? 'on' };
-  const cluster = createTestCluster({
-    serviceAccount: 'csi:health-monitor',
-    rules: options.rules ?? clusterRules,
-    driver: {},
-  });
+  const cluster =
+    options.cluster ??
+    createTestCluster({
+      serviceAccount: 'csi:health-monitor',
+      rules: options.rules ?? clusterRules,
+      driver: {},
+    });
   const channel = fakeCsiChannel({ clock: cluster.clock });
   answer(channel, reports);
   const started = await startController(options, {

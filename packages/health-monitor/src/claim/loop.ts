@@ -13,6 +13,7 @@ import {
   type WakeSource,
 } from '@csi-sidecars/runtime';
 import type { HealthMemory } from '../memory.ts';
+import { queueNames } from '../names.ts';
 import { changeOf } from '../report/change.ts';
 import { hasHealth, healthOf } from '../report/health-status.ts';
 import type { HealthMonitorSettings } from '../settings.ts';
@@ -27,15 +28,13 @@ interface ClaimLoop extends LoopTypes {
   readonly conclusion: HealthConclusion;
 }
 
-export const claimQueue = 'csi-health-monitor-claim';
-
 export function claimLoop(
   context: ClaimContext & { readonly settings: HealthMonitorSettings; readonly source: WakeSource<ObjectKey> },
   watched: Watched,
 ): Loop {
   const { memory, settings, source } = context;
   return defineLoop<ClaimLoop>({
-    name: claimQueue,
+    name: queueNames.claims,
     settings,
     watches: { ...watched },
     primary: {

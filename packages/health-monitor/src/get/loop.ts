@@ -24,6 +24,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { messages } from '../claim/messages.ts';
 import { type GetDeps, getHealth } from '../get-health.ts';
+import { queueNames } from '../names.ts';
 import { isBelievedUnhealthy, receive, type ReceiveDeps } from '../receive.ts';
 import type { HealthMonitorSettings } from '../settings.ts';
 import { handleOf, isMonitored, type Watched, type WatchedKinds } from '../watched.ts';
@@ -48,8 +49,6 @@ interface Asking extends Pick<LoopPorts, 'clock' | 'logger'> {
 type Round = Pass<WatchedKinds>;
 
 const name = 'csi-health-monitor-round';
-/** The name of upstream's queue. */
-export const boundQueue = 'csi-monitor-pv-queue';
 /** Of the pauses of a round, so that the monitors of a cluster do not ask together. */
 const spread = 0.1;
 /** For each other volume so many that are believed unhealthy, if all of those are overdue. */
@@ -168,7 +167,7 @@ interface BoundLoop extends LoopTypes {
 /** A volume that becomes Bound is asked about at once, and does not wait for the next round. */
 function boundLoop(context: RoundContext, watches: Watched): Loop {
   return defineLoop<BoundLoop>({
-    name: boundQueue,
+    name: queueNames.bound,
     settings: context.settings,
     watches: { ...watches },
     primary: { watch: 'volumes', keyOf },

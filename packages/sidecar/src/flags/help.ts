@@ -55,12 +55,18 @@ function zeroOf({ defaultValue, type }: Flag<unknown>): string {
  * The message stands first, as with Go, and last, because kubelet shows the last lines of a dead container. In between stands what helps
  * with this mistake, and not the list of all flags, which would bury it.
  */
-export function mistakeLines(program: string, flags: Flags, mistake: Mistake): readonly string[] {
-  const { message, flag: name, unknown } = mistake;
+export function mistakeLines(
+  program: string,
+  flags: Flags,
+  /** `hint`: what is known of the unknown flag. */
+  mistake: Mistake & { readonly hint?: string | undefined },
+): readonly string[] {
+  const { message, flag: name, unknown, hint } = mistake;
   const flag = name === undefined ? undefined : flags[name];
   const offered = Object.keys(flags).filter((each) => isOffered(flags[each]!));
-  const meant = unknown === undefined ? undefined : nearest(unknown, offered);
-  const question = meant === undefined ? [] : [`Did you mean --${meant}?`];
+  const meant = unknown === undefined || hint !== undefined ? undefined : nearest(unknown, offered);
+  const question = hint === undefined ? [] : [hint];
+  if (meant !== undefined) question.push(`Did you mean --${meant}?`);
   const help = flag === undefined || flag.hidden === true ? [] : [lineOf(name!, flag)];
   return [message, ...help, ...question, `Flags: ${program} --help`, [message, ...question].join('. ')];
 }

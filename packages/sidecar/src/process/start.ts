@@ -71,7 +71,8 @@ export async function start<V extends StartValues, G extends string>(
     return ended(exitCodes.success);
   }
   if (parsed.kind === 'invalid') {
-    const lines = mistakeLines(host.argv0, { ...program.flags }, parsed);
+    const hint = parsed.unknown === undefined ? undefined : program.removed?.[parsed.unknown];
+    const lines = mistakeLines(host.argv0, { ...program.flags }, { ...parsed, hint });
     for (const line of lines) stderr.writer.write(`${line}\n`);
     leaveMessage(host, lines.at(-1)!);
     return ended(exitCodes.usage);

@@ -53,4 +53,6 @@ export interface ProgramFlags<V extends object, G extends string = never> {
   readonly syntax: FlagSyntax;
   readonly flags: FlagsOf<V>;
   readonly gates: Readonly<Record<G, Gate>>;
+  /** Flags that upstream's program had once, each with what its users have to know. They are refused like any unknown flag. */
+  readonly removed?: Readonly<Record<string, string>>;
 }
