@@ -51,7 +51,7 @@ const lineOf = ({ flag, rest }: Row): string => `${flag}${rest}`;
 /** The combined program takes its flags from those of the others. */
 const single = manifests.filter(({ name, commandLine }) => name !== 'csi-sidecars' || commandLine.includes(' '));
 
-const prefix = /^(?:attacher|provisioner|resizer|snapshotter|livenessprobe|node-driver-registrar)-/;
+const prefix = /^(?:attacher|health-monitor|provisioner|resizer|snapshotter|livenessprobe|node-driver-registrar)-/;
 
 /** Flags that have default, meaning and programs in common are one entry. */
 function flagList(rows: readonly Row[], programsOf?: (row: Row) => string): readonly string[] {

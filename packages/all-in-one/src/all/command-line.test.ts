@@ -58,6 +58,7 @@ describe('values', () => {
   it('[all-in-one#7] given --attacher-timeout and no other, then the provisioner keeps its 10 s', () => {
     expect(all(['--attacher-timeout=6m'], 'timeout')).toEqual({
       attacher: 360_000,
+      'health-monitor': 15_000,
       'node-driver-registrar': 1_000,
       provisioner: 10_000,
       resizer: 10_000,
@@ -70,6 +71,7 @@ describe('values', () => {
     (args) => {
       expect(all(args, 'timeout')).toEqual({
         attacher: 30_000,
+        'health-monitor': 30_000,
         'node-driver-registrar': 30_000,
         provisioner: 60_000,
         resizer: 30_000,
@@ -79,10 +81,16 @@ describe('values', () => {
   );
 
   it('[all-in-one#9] given no flags about threads, then each program has its own number of workers', () => {
-    expect(all([], 'worker-threads')).toEqual({ attacher: 10, provisioner: 100, snapshotter: 10 });
+    expect(all([], 'worker-threads')).toEqual({
+      attacher: 10,
+      'health-monitor': 10,
+      provisioner: 100,
+      snapshotter: 10,
+    });
     expect(all([], 'workers')).toEqual({ resizer: 10 });
     expect(all(['--worker-threads=7', '--workers=8'], 'worker-threads')).toEqual({
       attacher: 7,
+      'health-monitor': 7,
       provisioner: 7,
       snapshotter: 7,
     });
@@ -97,7 +105,7 @@ describe('values', () => {
       '--provisioner-timeout=30s',
     ];
     expect(all(args, 'timeout')).toMatchObject({ snapshotter: 30_000, resizer: 30_000 });
-    expect(all(args, 'worker-threads')).toEqual({ attacher: 100, provisioner: 100, snapshotter: 10 });
+    expect(all(args, 'worker-threads')).toMatchObject({ attacher: 100, provisioner: 100, snapshotter: 10 });
     expect(all([...args, '--attacher-worker-threads=5'], 'worker-threads')).toMatchObject({ attacher: 5 });
   });
 
@@ -116,14 +124,27 @@ describe('values', () => {
 
   it.each([
     ['default-fstype', 'xfs', 'xfs', ['attacher', 'provisioner']],
-    ['kube-api-burst', '7', 7, ['attacher', 'provisioner', 'resizer', 'snapshotter']],
-    ['kube-api-qps', '7', 7, ['attacher', 'provisioner', 'resizer', 'snapshotter']],
+    ['kube-api-burst', '7', 7, ['attacher', 'health-monitor', 'provisioner', 'resizer', 'snapshotter']],
+    ['kube-api-qps', '7', 7, ['attacher', 'health-monitor', 'provisioner', 'resizer', 'snapshotter']],
     ['retry-interval-max', '7s', 7_000, ['attacher', 'provisioner', 'resizer', 'snapshotter']],
     ['retry-interval-start', '7s', 7_000, ['attacher', 'provisioner', 'resizer', 'snapshotter']],
   ] as const)('given --%s=%s, then the value %s arrives at %j', (...row) => {
     const [flag, text, value, owners] = row;
     expect(all([`--${flag}=${text}`], flag)).toEqual(Object.fromEntries(owners.map((name) => [name, value])));
   });
+
+  it('given --max-entries, then it is that of the attacher, as before, and the health monitor has its own', () => {
+    expect(all(['--max-entries=7'], 'max-entries')).toEqual({ attacher: 7, 'health-monitor': 0 });
+    expect(all(['--health-monitor-max-entries=8'], 'max-entries')).toEqual({ attacher: 0, 'health-monitor': 8 });
+  });
+
+  it.each(['monitor-interval', 'list-volumes-interval', 'volume-list-add-interval'])(
+    'given --%s with and without its prefix, then the health monitor has it',
+    (flag) => {
+      expect(all([`--${flag}=7s`], flag)).toEqual({ 'health-monitor': 7_000 });
+      expect(all([`--${flag}=7s`, `--health-monitor-${flag}=8s`], flag)).toEqual({ 'health-monitor': 8_000 });
+    },
+  );
 
   it('given --resync, then it is the default of all that resync, each under its own name', () => {
     const of = parsed(['--resync=1m', '--snapshotter-resync-period=2m']);
@@ -231,6 +252,7 @@ describe('names', () => {
       [],
       [],
       [],
+      [],
       ['resizer-workers'],
       [],
     ]);
@@ -270,19 +292,19 @@ describe('texts', () => {
   it('given a default for all, then its text names what it sets, and the defaults if they differ', () => {
     expect(textOf('timeout')).toEqual([
       'duration',
-      'The default of --attacher-timeout, --node-driver-registrar-timeout, --provisioner-timeout, --resizer-timeout, --snapshotter-timeout. Their own defaults: attacher 15s, node-driver-registrar 1s, provisioner 10s, resizer 10s, snapshotter 1m0s.',
+      'The default of --attacher-timeout, --health-monitor-timeout, --node-driver-registrar-timeout, --provisioner-timeout, --resizer-timeout, --snapshotter-timeout. Their own defaults: attacher 15s, health-monitor 15s, node-driver-registrar 1s, provisioner 10s, resizer 10s, snapshotter 1m0s.',
       '',
       undefined,
     ]);
     expect(textOf('resync')).toEqual([
       'duration',
-      'The default of --attacher-resync, --resizer-resync-period, --snapshotter-resync-period. Their own defaults: attacher 10m0s, resizer 10m0s, snapshotter 15m0s.',
+      'The default of --attacher-resync, --health-monitor-resync, --resizer-resync-period, --snapshotter-resync-period. Their own defaults: attacher 10m0s, health-monitor 10m0s, resizer 10m0s, snapshotter 15m0s.',
       '',
       undefined,
     ]);
     expect(textOf('kube-api-burst')).toEqual([
       'int',
-      'The default of --attacher-kube-api-burst, --provisioner-kube-api-burst, --resizer-kube-api-burst, --snapshotter-kube-api-burst.',
+      'The default of --attacher-kube-api-burst, --health-monitor-kube-api-burst, --provisioner-kube-api-burst, --resizer-kube-api-burst, --snapshotter-kube-api-burst.',
       '10',
       undefined,
     ]);

@@ -59,6 +59,11 @@ const fallbacks: Partial<Record<ControllerName, Readonly<Record<string, string>>
   resizer: { 'resize-timeout': 'timeout', 'modify-timeout': 'timeout' },
 };
 
+/** Flags that have their prefixed names only: the plain ones belong to others, as they did before these flags existed. */
+const prefixedOnly: Partial<Record<ControllerName, ReadonlySet<string>>> = {
+  'health-monitor': new Set(['max-entries']),
+};
+
 /** Names of upstream's documents for flags of today. */
 const aliases: Readonly<Record<string, string>> = { 'attacher-worker-threads': 'attacher-worker-thread' };
 
@@ -68,7 +73,9 @@ export function isProcessFlag(program: ControllerName, flag: string): boolean {
 }
 
 function ownersOf(flag: string): readonly ControllerName[] {
-  return controllerNames.filter((name) => Object.hasOwn(programs[name].flags, flag));
+  return controllerNames.filter(
+    (name) => Object.hasOwn(programs[name].flags, flag) && prefixedOnly[name]?.has(flag) !== true,
+  );
 }
 
 /** The names on the command line from which a program's flag gets its value, the strongest first. */
@@ -80,7 +87,8 @@ export function namesOf(program: ControllerName, flag: string): readonly [string
   const shared = Object.entries(defaultsForAll).flatMap(([name, others]) =>
     (others[program] ?? name) === flag ? [name] : [],
   );
-  const alone = ownersOf(flag).length === 1 ? [flag] : [];
+  const owners = ownersOf(flag);
+  const alone = owners.length === 1 && owners[0] === program ? [flag] : [];
   return [
     prefixed,
     ...(alias === undefined ? [] : [alias]),
@@ -149,6 +157,7 @@ function deriveFlags(): Flags {
       if (alias !== undefined) flags[alias] = { ...own, hidden: true };
       if (processFlags.has(name)) continue;
       const owners = ownersOf(name);
+      if (!owners.includes(program)) continue;
       if (owners.length === 1) flags[name] ??= rare(own);
       else flags[name] ??= refusedAmong(flag, name, owners);
     }

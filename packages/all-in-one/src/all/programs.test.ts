@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { attacherProgram } from '@csi-sidecars/attacher';
+import { healthMonitorProgram } from '@csi-sidecars/health-monitor';
 import { livenessprobeProgram } from '@csi-sidecars/livenessprobe';
 import { nodeDriverRegistrarProgram } from '@csi-sidecars/node-driver-registrar';
 import { provisionerProgram } from '@csi-sidecars/provisioner';
@@ -10,6 +11,7 @@ import { controllerNames, isSidecar, programs } from './programs.ts';
 
 it.each([
   ['attacher', attacherProgram, true],
+  ['health-monitor', healthMonitorProgram, true],
   ['livenessprobe', livenessprobeProgram, false],
   ['node-driver-registrar', nodeDriverRegistrarProgram, false],
   ['provisioner', provisionerProgram, true],

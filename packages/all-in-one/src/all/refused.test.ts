@@ -17,7 +17,7 @@ describe('--controllers', () => {
     const result = await refusedCommandLine(['--controllers=Attacher,zebra,ape']);
     expect([result.code, result.connections]).toEqual([1, 0]);
     expect(result.last).toContain(
-      'unknown controllers: Attacher, ape, zebra, valid values are: attacher, livenessprobe, node-driver-registrar, provisioner, resizer, snapshotter',
+      'unknown controllers: Attacher, ape, zebra, valid values are: attacher, health-monitor, livenessprobe, node-driver-registrar, provisioner, resizer, snapshotter',
     );
   });
 

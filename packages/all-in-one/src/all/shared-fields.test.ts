@@ -25,7 +25,7 @@ async function watchesBy(name: SidecarName): Promise<readonly InformerOptions<Ku
   channel.answer('/csi.v1.Identity/GetPluginCapabilities', withTopology);
   channel.answer(
     '/csi.v1.Controller/ControllerGetCapabilities',
-    capabilities(...allCapabilities, 'MODIFY_VOLUME', 'CLONE_VOLUME'),
+    capabilities(...allCapabilities, 'MODIFY_VOLUME', 'CLONE_VOLUME', 'GET_VOLUME_HEALTH'),
   );
   const gates = resolveGates(allGates, {});
   if (gates.kind !== 'resolved') throw new Error(gates.message);

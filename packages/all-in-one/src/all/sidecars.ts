@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The programs that talk to the API server, without the types of their values, which the table of their flags guarantees. */
 import { attacherSidecar } from '@csi-sidecars/attacher';
+import { healthMonitorSidecar } from '@csi-sidecars/health-monitor';
 import { provisionerSidecar } from '@csi-sidecars/provisioner';
 import { resizerSidecar } from '@csi-sidecars/resizer';
 import type { Flags, PreparedController, SidecarProgram, SidecarValues, StartContext } from '@csi-sidecars/sidecar';
@@ -43,6 +44,7 @@ export type Sidecars = Readonly<Record<SidecarName, AnySidecar>>;
 
 export const sidecars: Sidecars = {
   attacher: erased(attacherSidecar),
+  'health-monitor': erased(healthMonitorSidecar),
   provisioner: erased(provisionerSidecar),
   resizer: erased(resizerSidecar),
   snapshotter: erased(snapshotterSidecar),
