@@ -177,6 +177,12 @@ describe('odd answers of the driver', () => {
     m.channel.answer('/csi.v1.Controller/ControllerGetVolumeHealth', {});
     await m.cycle();
     expect([m.shown(), m.writes()]).toEqual([storedDegraded, [patched]]);
+    expect(m.logger.lines).toContainEqual(
+      expect.objectContaining({
+        kind: 'error',
+        error: expect.objectContaining({ message: 'ControllerGetVolumeHealth answered without volume_health' }),
+      }),
+    );
     const labels = { method: 'ControllerGetVolumeHealth', result: 'error' };
     expect(m.metrics.value('csi_volume_health_probe_total', labels)).toBeGreaterThan(0);
   });

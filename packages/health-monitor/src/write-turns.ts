@@ -8,7 +8,7 @@ import type { ObjectKey } from '@csi-sidecars/runtime';
 export interface WriteTurns {
   /** A cycle begins: one more probe may be sent. */
   readonly beginCycle: () => void;
-  /** `set` waits for both obstacles; `clear` does not wait for dropped fields, because a dropped field is what it wants. */
+  /** Only a write that adds the field waits for dropped fields: an API server that drops it changes and removes what a claim has. */
   readonly take: (key: ObjectKey, write: Write) => boolean;
   /** The API server dropped the field. True: that is new. */
   readonly noteDropped: (key: ObjectKey) => boolean;
@@ -19,7 +19,7 @@ export interface WriteTurns {
 }
 
 export interface Write {
-  readonly kind: 'set' | 'clear';
+  readonly kind: 'add' | 'change';
   readonly namespace: string;
 }
 
@@ -33,7 +33,7 @@ export function createWriteTurns(): WriteTurns {
   const forbidden = new Map<string, Closed>();
   const all = (): readonly Closed[] => [...(drops === undefined ? [] : [drops]), ...forbidden.values()];
   const closedFor = ({ kind, namespace }: Write): readonly Closed[] =>
-    [kind === 'set' ? drops : undefined, forbidden.get(namespace)].filter((closed) => closed !== undefined);
+    [kind === 'add' ? drops : undefined, forbidden.get(namespace)].filter((closed) => closed !== undefined);
   return {
     beginCycle: () => {
       for (const closed of all()) closed.probes = 1;
@@ -63,7 +63,7 @@ export function createWriteTurns(): WriteTurns {
     },
     noteStored: (write) => {
       const opened = closedFor(write);
-      const endsDrops = write.kind === 'set' && drops !== undefined;
+      const endsDrops = write.kind === 'add' && drops !== undefined;
       if (endsDrops) drops = undefined;
       forbidden.delete(write.namespace);
       return { released: opened.flatMap(({ waiting }) => [...waiting]), endsDrops };

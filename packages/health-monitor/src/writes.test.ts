@@ -47,14 +47,29 @@ describe('a gate CSIVolumeHealth that is off', () => {
     expect(m.logger.lines.filter(({ message }) => message === messages.dropped)).toHaveLength(1);
   });
 
-  it('[health-monitor#64] given a claim with health whose volume is healthy, then the removal is tried, and no drop is counted', async () => {
+  it('[health-monitor#64] given a claim with health whose volume is healthy, then the health is removed, and no drop is counted', async () => {
     const m = await aMonitor({ seed: [aVolume(), aClaim({ health: storedDegraded })], gate: 'off' });
-    expect([m.writes(), m.metrics.value(dropped) ?? 0]).toEqual([[`${status} team/data 200`], 0]);
+    expect([m.writes(), m.shown(), m.metrics.value(dropped) ?? 0]).toEqual([[`${status} team/data 200`], undefined, 0]);
+  });
+
+  it('given claims with health and without, then those with health are changed in each cycle, and the others do not take that for the end of the drops', async () => {
+    const seed = [...pairs(10), aVolume({ name: 'pv11' }), aClaim({ volumeName: 'pv11', health: storedDegraded })];
+    const m = await aMonitor({ seed, reports: allDegraded(11), gate: 'off' });
+    const before = m.metrics.value(dropped) ?? 0;
+    m.report({ 'volume-11': inaccessible });
     await m.cycle();
-    expect(m.writes()).toHaveLength(1);
-    m.setGate('on');
-    for (let cycle = 0; cycle < 3; cycle += 1) await m.cycle();
-    expect(m.shown()).toBeUndefined();
+    expect(m.shown('data-11')?.map(({ reason }) => reason)).toEqual(['Gone']);
+    expect(m.metrics.value(dropped)).toBe(before + 1);
+    expect(m.logger.lines.filter(({ message }) => message === messages.stored)).toEqual([]);
+  });
+
+  it('given an API server that keeps what a claim should lose, then the removal is sent again after ten minutes only', async () => {
+    const seed = [aVolume(), aClaim({ health: storedDegraded })];
+    const m = await aMonitor({ seed, settings: { listIntervalMs: 60_000 }, gate: 'keeps' });
+    await m.clock.advance(9 * 60_000);
+    expect([m.writes().length, m.metrics.value(dropped) ?? 0]).toEqual([1, 0]);
+    await m.clock.advance(3 * 60_000);
+    expect(m.writes()).toHaveLength(2);
   });
 
   it('[health-monitor#65] given an unhealthy volume that is absent later, then it is asked about, and its series goes', async () => {

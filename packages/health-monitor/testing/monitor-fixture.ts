@@ -7,6 +7,7 @@ import type { ControllerListVolumeHealthResponseInput, CsiError } from '@csi-sid
 import { aDriver, type FakeCsiChannel, fakeCsiChannel } from '@csi-sidecars/csi/testing';
 import {
   type ApiClient,
+  type ObjectRef,
   type Patch,
   type PersistentVolume,
   persistentVolumeClaims,
@@ -17,6 +18,7 @@ import {
   startController,
   type StartedController,
   type StartOptions,
+  type TestCluster,
 } from '@csi-sidecars/test-driver/testing';
 import { createHealthMonitor } from '../src/health-monitor.ts';
 import { clusterRules } from '../src/rbac.ts';
@@ -26,14 +28,16 @@ import { aClaim, aVolume, driverName, type Entries, someSettings } from './build
 
 export { forbidden, internalError } from '@csi-sidecars/test-driver/testing';
 
+type Gate = 'on' | 'off' | 'keeps';
+
 export interface FixtureOptions extends StartOptions {
   readonly settings?: Partial<HealthMonitorSettings>;
   /** Default: `list`, a driver that lists and answers about single volumes. */
   readonly mode?: 'list' | 'get';
   /** By handle. Volumes that are not named are healthy. */
   readonly reports?: Readonly<Record<string, Entries | CsiError>>;
-  /** Whether the API server stores the health of claims. Default: `on`. */
-  readonly gate?: 'on' | 'off';
+  /** Whether the API server stores the health of claims. `keeps`: it changes nothing. Default: `on`. */
+  readonly gate?: Gate;
 }
 
 export interface Fixture extends StartedController {
@@ -42,7 +46,7 @@ export interface Fixture extends StartedController {
   report(reports: Readonly<Record<string, Entries | CsiError>>): void;
   /** What the next list is, page by page. Later ones are again what is reported. */
   nextList(...pages: readonly (ControllerListVolumeHealthResponseInput | CsiError)[]): void;
-  setGate(gate: 'on' | 'off'): void;
+  setGate(gate: Gate): void;
   claim(name?: string): Claim | undefined;
   /** The conditions that a claim shows. */
   shown(name?: string): readonly HealthCondition[] | undefined;
@@ -77,7 +81,11 @@ export async function aMonitor(options: FixtureOptions = {}): Promise<Fixture> {
     newCluster: () => cluster,
     create: (ports) =>
       createHealthMonitor(
-        { ...ports, channel, client: gated(ports.client, gate) },
+        {
+          ...ports,
+          channel,
+          client: gated(ports.client, (ref) => gate.state === 'on' || (gate.state === 'off' && hasField(cluster, ref))),
+        },
         {
           driver: aDriver({
             controller: mode === 'list' ? ['GET_VOLUME_HEALTH', 'LIST_VOLUME_HEALTH'] : ['GET_VOLUME_HEALTH'],
@@ -128,12 +136,15 @@ function answer(channel: FakeCsiChannel, reports: ReadonlyMap<string, Entries | 
   });
 }
 
-/** An API server whose gate CSIVolumeHealth is off ignores the field in writes, and keeps what it has. */
-function gated(client: ApiClient, gate: { readonly state: 'on' | 'off' }): ApiClient {
+function hasField({ server }: TestCluster, ref: ObjectRef): boolean {
+  return healthOf(server.objects.get(persistentVolumeClaims, ref)) !== undefined;
+}
+
+/** An API server whose gate CSIVolumeHealth is off drops the field in writes to claims that do not have it. */
+function gated(client: ApiClient, stores: (ref: ObjectRef) => boolean): ApiClient {
   return {
     ...client,
-    patch: (target, patch, options) =>
-      client.patch(target, gate.state === 'on' ? patch : withoutHealth(patch), options),
+    patch: (target, patch, options) => client.patch(target, stores(target.ref) ? patch : withoutHealth(patch), options),
   };
 }
 

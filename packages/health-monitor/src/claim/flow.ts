@@ -61,7 +61,7 @@ function* show({ claim, change, hold }: Extract<Observed, { kind: 'reported' }>)
 }
 
 function* write(row: 'H2' | 'H11' | 'H12', claim: Claim, change: HealthChange): Flow<HealthConclusion> {
-  const isTurn = yield* perform('H10', takeTurn, claim, change);
+  const isTurn = yield* perform('H10', takeTurn, claim);
   if (!isTurn) return end('H10');
   const result = yield* orEnd(perform(row, patchHealth, claim, change), (failure) => conclude('H17', retry(failure)));
   switch (result.kind) {

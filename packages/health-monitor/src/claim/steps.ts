@@ -19,6 +19,7 @@ import { type HealthChange, isStored } from '../report/change.ts';
 import { type Claim, healthOf } from '../report/health-status.ts';
 import type { HealthMonitorSettings } from '../settings.ts';
 import type { WatchedKinds } from '../watched.ts';
+import type { Write } from '../write-turns.ts';
 import { messages } from './messages.ts';
 
 export interface ClaimContext {
@@ -37,8 +38,13 @@ export type PatchResult =
   | { readonly kind: 'stored' | 'dropped' | 'gone' }
   | { readonly kind: 'forbidden' | 'invalid'; readonly cause: Error };
 
-export function takeTurn({ context, key }: ClaimRun, { metadata }: Claim, { kind }: HealthChange): boolean {
-  return context.memory.turns.take(key, { kind, namespace: metadata?.namespace ?? '' });
+export function takeTurn({ context, key }: ClaimRun, claim: Claim): boolean {
+  return context.memory.turns.take(key, writeOf(claim));
+}
+
+/** An API server whose gate is off drops the field of claims that do not have it yet, and stores that of the others. */
+function writeOf(claim: Claim): Write {
+  return { kind: healthOf(claim) === undefined ? 'add' : 'change', namespace: claim.metadata?.namespace ?? '' };
 }
 
 /**
@@ -77,16 +83,16 @@ function statusOf(change: HealthChange, clock: Pick<Clock, 'nowMs'>): object | n
   return { healthConditions: change.conditions, lastTransitionTime: change.since ?? timestamp(clock.nowMs()) };
 }
 
-export function noteStored({ context, key, logger }: ClaimRun, { metadata }: Claim, change: HealthChange): void {
+export function noteStored({ context, key, logger }: ClaimRun, claim: Claim, change: HealthChange): void {
   const { memory, wake } = context;
   memory.noteWritten(key, change);
-  logger.info(2, change.kind === 'set' ? messages.set : messages.cleared, { PVC: nameOf(metadata), PV: key });
-  const { released, endsDrops } = memory.turns.noteStored({ kind: change.kind, namespace: metadata?.namespace ?? '' });
+  logger.info(2, change.kind === 'set' ? messages.set : messages.cleared, { PVC: nameOf(claim.metadata), PV: key });
+  const { released, endsDrops } = memory.turns.noteStored(writeOf(claim));
   if (endsDrops) logger.info(0, messages.stored);
   for (const waiting of released) wake(waiting);
 }
 
-/** A value that should be cleared and is still there is held like a refused one: it would else be cleared in each cycle. */
+/** A value that should be gone and is still there is held like a refused one: it would else be removed in each cycle. */
 export function noteDropped({ context: { memory, metrics }, key, logger }: ClaimRun, change: HealthChange): void {
   if (change.kind === 'clear') {
     memory.noteRefused(key, change);

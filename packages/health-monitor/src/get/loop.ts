@@ -94,8 +94,7 @@ async function oneRound(context: RoundContext, pass: Round): Promise<void> {
       await begin(context, pass, overdue);
       await clock.sleep(leastGapMs, signal);
     }
-    const isFresh = (unhealthy.get(handle) ?? -Infinity) >= startedMs;
-    if (!isFresh) await begin(context, pass, handle);
+    await begin(context, pass, handle);
     dueMs = Math.max(dueMs + gapMs, clock.monotonicMs());
     await clock.sleep(dueMs - clock.monotonicMs(), signal);
   }

@@ -147,7 +147,6 @@ async function listOnce(
   };
   const take = ({ entries }: ControllerListVolumeHealthResponse): void => {
     for (const { volume_id: handle, health_statuses: statuses } of entries) {
-      if (handle === '') continue;
       for (const volume of caches.volumes.byIndex('handle', handle)) cycle.take(keyOf(volume), statuses);
     }
   };

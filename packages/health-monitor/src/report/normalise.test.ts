@@ -21,19 +21,29 @@ it('[health-monitor#22] given an empty reason, then the reason is Unspecified, a
 });
 
 it.each([
-  ['one byte a character', 'x', 256, 1_024],
-  ['two bytes a character', 'é', 256, 1_024],
-  ['three bytes a character', '語', 255, 1_023],
-  ['four bytes a character', '🙂', 256, 1_024],
-])(
-  '[health-monitor#23] given texts that are too long, of %s, then they end at whole characters',
-  (_, letter, ...ends) => {
-    const long = letter.repeat(5_000);
-    const [condition] = normalise([entry({ reason: long, message: long })]).conditions;
-    expect([bytesOf(condition?.reason), bytesOf(condition?.message)]).toEqual(ends);
-    expect(`${condition?.reason}${condition?.message}`.replaceAll(letter, '')).toBe('');
-  },
-);
+  ['one byte a character', 'x', 1_024],
+  ['two bytes a character', 'é', 1_024],
+  ['three bytes a character', '語', 1_023],
+  ['four bytes a character', '🙂', 1_024],
+])('[health-monitor#23] given texts that are too long, of %s, then they end at whole characters', (_, letter, end) => {
+  const long = letter.repeat(5_000);
+  const [condition] = normalise([entry({ reason: 'x'.repeat(300), message: long })]).conditions;
+  expect([condition?.reason, bytesOf(condition?.message)]).toEqual(['x'.repeat(256), end]);
+  expect(condition?.message?.replaceAll(letter, '')).toBe('');
+});
+
+it.each([
+  ['disk-failed', 'disk_failed'],
+  ['Disk failed!', 'Disk_failed_'],
+  ['5xxErrors', 'Reason_5xxErrors'],
+  ['_private', 'Reason__private'],
+  ['A,B:', 'A,B_'],
+  ['ReasonA:ReasonB', 'ReasonA:ReasonB'],
+  [`${'x'.repeat(255)}:y`, `${'x'.repeat(255)}_`],
+  ['語', 'Reason__'],
+])('given the reason %j, which the API server refuses or not, then %j is stored', (reason, stored) => {
+  expect(normalise([entry({ reason })]).conditions[0]?.reason).toBe(stored);
+});
 
 it('given texts of exactly the greatest length, then they stay as they are', () => {
   const given = { reason: 'r'.repeat(limits.reasonBytes), message: 'm'.repeat(limits.messageBytes) };

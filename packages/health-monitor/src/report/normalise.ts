@@ -41,14 +41,15 @@ export function normalise(entries: ReportedEntries): Report {
   let doubles = 0;
   for (const { status: type, reason: givenReason, message: givenMessage } of entries) {
     const message = cut(clean(givenMessage, ' '), limits.messageBytes);
-    const reason = cut(clean(givenReason, '_'), limits.reasonBytes);
     const status = statuses[type];
     if (status === undefined) {
+      const reason = cut(clean(givenReason, '_'), limits.reasonBytes);
       unknown.push({ status: String(type), reason, message });
       continue;
     }
-    const condition = { status, reason: reason || noReason, ...(message === '' ? {} : { message }) };
-    const id = `${status} ${condition.reason}`;
+    const reason = validReason(givenReason);
+    const condition = { status, reason, ...(message === '' ? {} : { message }) };
+    const id = `${status} ${reason}`;
     if (conditions.has(id)) doubles += 1;
     else conditions.set(id, condition);
   }
@@ -60,6 +61,14 @@ function mostSevere(conditions: readonly HealthCondition[]): readonly HealthCond
   const rank = ({ status }: HealthCondition): number => severities.indexOf(status);
   const bySeverity = conditions.toSorted((left, right) => rank(left) - rank(right) || order(left.reason, right.reason));
   return bySeverity.slice(0, limits.conditions);
+}
+
+/** As the API server accepts reasons of conditions: a letter, then letters, digits and `_,:`, and neither a comma nor a colon at the end. */
+function validReason(text: string): string {
+  if (text === '') return noReason;
+  const allowed = text.replaceAll(/[^A-Za-z0-9_,:]/gu, '_');
+  const begun = /^[A-Za-z]/.test(allowed) ? allowed : `Reason_${allowed}`;
+  return begun.slice(0, limits.reasonBytes).replace(/[,:]$/, '_');
 }
 
 /** Without control characters, line ends and halves of characters. */
