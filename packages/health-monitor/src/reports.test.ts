@@ -153,6 +153,11 @@ describe('a report with conditions', () => {
   });
 });
 
+it('[health-monitor#24] given entries with one status and reason, then one is stored, and the other is counted', async () => {
+  const m = await aMonitor({ reports: { 'volume-1': [...degraded, ...degraded] } });
+  expect([m.shown(), m.metrics.value('csi_sidecars_health_duplicate_conditions_total')]).toEqual([storedDegraded, 1]);
+});
+
 describe('a report without conditions', () => {
   it('[health-monitor#17] given a claim without health, then nothing is written', async () => {
     const m = await aMonitor();

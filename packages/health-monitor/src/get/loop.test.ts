@@ -73,6 +73,13 @@ describe('a round', () => {
     },
   );
 
+  it('given healthy volumes, then no claim is looked at, and nothing is remembered', async () => {
+    const m = await aMonitor({ mode: 'get', seed: volumes(5) });
+    await m.cycle();
+    expect(m.asked().length).toBeGreaterThanOrEqual(5);
+    expect(m.logger.lines.filter(({ message }) => message === 'Decided')).toEqual([]);
+  });
+
   it('given no volumes, then nothing is asked, and the next round comes', async () => {
     const m = await aMonitor({ mode: 'get', seed: [] });
     await m.clock.advance(120_000);

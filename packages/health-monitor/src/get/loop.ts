@@ -145,7 +145,6 @@ async function ask(context: RoundContext, asking: Asking, handle: string): Promi
   const { caches, clock, logger, signal } = asking;
   try {
     const entries = await getHealth(context, asking, handle);
-    if (signal.aborted) return;
     if (entries.length === 0) unhealthy.delete(handle);
     else if (!unhealthy.has(handle)) unhealthy.set(handle, clock.monotonicMs());
     for (const volume of caches.volumes.byIndex('handle', handle)) {

@@ -56,12 +56,11 @@ interface CycleContext extends ListContext {
 /** Rejects if the list is not whole; what it has shown of unhealthy volumes has been handed on then. */
 async function oneCycle(context: CycleContext, pass: ListPass): Promise<void> {
   const { memory, metrics, cycle } = context;
-  const { caches, clock, signal } = pass;
+  const { caches, clock } = pass;
   const startedMs = clock.monotonicMs();
   memory.turns.beginCycle();
   cycle.begin();
   const incomplete = await listAll(context, pass);
-  signal.throwIfAborted();
   metrics.asked(
     'ControllerListVolumeHealth',
     incomplete === undefined ? 'success' : 'error',
