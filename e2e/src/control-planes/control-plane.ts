@@ -33,6 +33,8 @@ export type Capability =
   | 'streaming-lists'
   /** The status of a bound claim says whether pods use it (on by default since Kubernetes 1.37). */
   | 'claim-use'
+  /** The status of a claim has the health of its volume (Kubernetes 1.37, gate CSIVolumeHealth on). */
+  | 'volume-health'
   /** A real kubelet runs pods in containers on this machine and mounts their volumes (`ControlPlane.node`). */
   | 'kubelet'
   /** The API server finds kubelet by the name of its node, for logs, commands and port-forwards. */

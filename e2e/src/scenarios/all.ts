@@ -21,6 +21,7 @@ import { combined } from './combined/combined.ts';
 import { combinedRollOut } from './combined/roll-out.ts';
 import { gcpLife } from './gcp/life.ts';
 import { gcpTrouble } from './gcp/trouble.ts';
+import { health } from './health/health.ts';
 import { disturbances } from './node/disturbances.ts';
 import { explainedNode } from './node/explained.ts';
 import { nodeGrowth } from './node/growth.ts';
@@ -88,6 +89,7 @@ export const allScenarios: readonly Scenario[] = [
   ...resizingMany,
   ...nodeExpansion,
   ...modifying,
+  ...health,
   ...snapshotBasics,
   ...snapshotsDisturbed,
   ...groupSnapshots,

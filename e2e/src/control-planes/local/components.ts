@@ -77,8 +77,8 @@ function apiServer(layout: Layout): ComponentPlan<LocalComponentName> {
       `--service-account-key-file=${serviceAccounts.publicKeyFile}`,
       '--service-cluster-ip-range=10.0.0.0/24',
       '--authorization-mode=Node,RBAC',
-      // Claims may name sources in other namespaces.
-      '--feature-gates=CrossNamespaceVolumeDataSource=true',
+      // Claims may name sources in other namespaces, and show the health of their volumes.
+      '--feature-gates=CrossNamespaceVolumeDataSource=true,CSIVolumeHealth=true',
       '--enable-admission-plugins=NodeRestriction',
       '--allow-privileged=true',
       // Else it would publish its loopback address as an endpoint, which no cluster has.

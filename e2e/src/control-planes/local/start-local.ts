@@ -49,7 +49,7 @@ const newerThanOldest: readonly Capability[] = [
 const since: Readonly<Record<KubernetesRelease, readonly Capability[]>> = {
   oldest: [],
   previous: newerThanOldest,
-  current: [...newerThanOldest, 'claim-use'],
+  current: [...newerThanOldest, 'claim-use', 'volume-health'],
 };
 
 export interface LocalControlPlane extends ControlPlane {

@@ -26,6 +26,7 @@ const capabilities: readonly Capability[] = [
   'api-server-control',
   'compaction',
   'attributes-classes',
+  'volume-health',
   'expansion-recovery',
   'attachment-error-codes',
   'streaming-lists',
