@@ -15,6 +15,8 @@ export interface HealthMetrics {
   readonly cycled: (facts: { readonly atMs: number; readonly durationMs: number }) => void;
 }
 
+/** A driver may report any number. Each is a series. */
+const mostStatuses = 100;
 const buckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
 
 /** `conditions`: what is reported of unhealthy volumes now. */
@@ -45,7 +47,13 @@ export function createHealthMetrics(metrics: Metrics, conditions: () => Iterable
     help: '[ALPHA] Cumulative count of volume health entries observed with a CSI error type unknown to this monitor, broken down by the raw CSI status value.',
     labels: ['status'],
   });
-  return { ...ownMetrics(metrics), asked, dropped: () => dropped.inc(), unknown: (status) => unknown.inc({ status }) };
+  const known = new Set<string>();
+  return { ...ownMetrics(metrics), asked, dropped: () => dropped.inc(), unknown: countUnknown };
+
+  function countUnknown(status: string): void {
+    if (known.size < mostStatuses) known.add(status);
+    unknown.inc({ status: known.has(status) ? status : 'other' });
+  }
 
   function asked(method: HealthMethod, result: 'success' | 'error', durationMs: number): void {
     durations.observe(durationMs / 1_000, { method });

@@ -17,7 +17,7 @@ const handles = ['volume-1', 'volume-2', 'volume-3'];
 const names = ['data', 'data-2', 'data-3'];
 const odd: Entries = [
   { status: 'DEGRADED', reason: '5 errors', message: 'm' },
-  { status: 99 as never, reason: 'R', message: '' },
+  { status: 99, reason: 'R', message: '' },
 ];
 const choices: readonly Entries[] = [[], degraded, inaccessible, [...degraded, ...inaccessible], odd];
 const status = (code: number, reason: string): Fault => ({ kind: 'status', point: 'before', code, reason });

@@ -12,6 +12,9 @@ export function refusedFlags(values: HealthMonitorValues): string | undefined {
   return undefined;
 }
 
+/** With `--list-volumes-interval=0` upstream lists without a pause. */
+const minListIntervalMs = 1_000;
+
 export function toSettings(values: HealthMonitorValues): HealthMonitorSettings {
   return {
     workerThreads: values['worker-threads'],
@@ -19,7 +22,7 @@ export function toSettings(values: HealthMonitorValues): HealthMonitorSettings {
     retryIntervalStartMs: 1_000,
     retryIntervalMaxMs: 60_000,
     timeoutMs: values.timeout,
-    listIntervalMs: values['list-volumes-interval'],
+    listIntervalMs: Math.max(values['list-volumes-interval'], minListIntervalMs),
     monitorIntervalMs: values['monitor-interval'],
     maxEntries: values['max-entries'],
   };

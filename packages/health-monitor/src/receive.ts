@@ -15,7 +15,7 @@ import type { HealthMemory } from './memory.ts';
 import type { HealthMetrics } from './metrics.ts';
 import { unknownCondition } from './names.ts';
 import { hasHealth } from './report/health-status.ts';
-import { normalise, type ReportedEntries, type UnknownEntry } from './report/normalise.ts';
+import { cut, limits, normalise, type ReportedEntries, type UnknownEntry } from './report/normalise.ts';
 import { claimKeyOf, claimRefOf, isMonitored } from './watched.ts';
 
 export interface ReceiveDeps {
@@ -76,12 +76,13 @@ function claimOf(claims: ReceivePorts['claims'], volume: PersistentVolume): Pers
   return claim !== undefined && mismatchOf(claim, { ref: ref!, key: keyOf(volume) }) === undefined ? claim : undefined;
 }
 
-/** The same text for the same entries, in whatever order they came. */
+/** The same text for the same entries, in whatever order they came, and not longer than a message, however many there are. */
 function textOf(unknown: readonly UnknownEntry[]): string {
-  return unknown
+  const text = unknown
     .map(({ status, reason, message }) =>
       [status, reason === '' ? '' : ` (reason: ${reason})`, message === '' ? '' : `: ${message}`].join(''),
     )
     .toSorted()
     .join('; ');
+  return cut(text, limits.messageBytes);
 }

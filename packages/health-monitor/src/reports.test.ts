@@ -236,6 +236,15 @@ describe('unknown types', () => {
     expect(gauge('Unknown')).toBeUndefined();
   });
 
+  it('given thousands of unknown types, then the event and the line are cut, and there are a hundred series and one for the others', async () => {
+    const many = Array.from({ length: 3_000 }, (_, n) => ({ status: 1_000 + n, reason: 'R', message: 'm'.repeat(50) }));
+    const m = await aMonitor({ reports: { 'volume-1': many } });
+    expect(m.events).toHaveLength(1);
+    expect(m.events[0]?.length).toBeLessThan(1_250);
+    const counted = (value: string) => m.metrics.value('csi_volume_health_unknown_condition_total', { status: value });
+    expect([counted('1099'), counted('1100'), counted('other')]).toEqual([1, undefined, 2_900]);
+  });
+
   it('[health-monitor#28] given an entry with the value 0, then it is unknown by its name', async () => {
     const m = await aMonitor({ reports: { 'volume-1': [{ status: 'UNKNOWN_VOLUME_HEALTH_TYPE', reason: 'R' }] } });
     expect(m.events).toEqual([

@@ -39,7 +39,7 @@ export function listLoop(context: ListContext, watches: Watched): Loop {
       definePeriodicLoop<WatchedKinds>({
         name,
         watches: { ...watches },
-        pauseMs: Math.max(0, context.settings.listIntervalMs),
+        pauseMs: context.settings.listIntervalMs,
         pause: (ms, signal) => ports.clock.sleep(ms * (1 - spread * ports.random.next()), signal),
         pass: (pass) => oneCycle({ ...context, cycle, pages }, pass),
         failed: messages.cannotAsk,

@@ -77,7 +77,7 @@ function clean(text: string, replacement: string): string {
 }
 
 /** At most so many bytes of UTF-8, and no part of a character. */
-function cut(text: string, maxBytes: number): string {
+export function cut(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return text;
   let end = maxBytes;
