@@ -15,7 +15,7 @@ import type { HealthMemory } from './memory.ts';
 import type { HealthMetrics } from './metrics.ts';
 import { unknownCondition } from './names.ts';
 import { hasHealth } from './report/health-status.ts';
-import { cut, limits, normalise, type ReportedEntries, type UnknownEntry } from './report/normalise.ts';
+import { cut, limits, type Report, type UnknownEntry } from './report/normalise.ts';
 import { claimKeyOf, claimRefOf, isMonitored } from './watched.ts';
 
 export interface ReceiveDeps {
@@ -43,14 +43,15 @@ export function isBelievedUnhealthy(
 export function receive(
   { memory, metrics, events, wake }: ReceiveDeps,
   { claims, logger }: ReceivePorts,
-  { volume, entries }: { readonly volume: PersistentVolume; readonly entries: ReportedEntries },
+  { volume, report }: { readonly volume: PersistentVolume; readonly report: Report },
 ): void {
   const key = keyOf(volume);
   const claim = claimRefOf(volume);
   if (claim === undefined || !isMonitored(volume)) return;
-  const isNews = entries.length > 0 || memory.of(key) !== undefined || hasHealth(claimOf(claims, volume));
+  const { conditions, unknown, doubles } = report;
+  const isAdverse = conditions.length > 0 || unknown.length > 0;
+  const isNews = isAdverse || memory.of(key) !== undefined || hasHealth(claimOf(claims, volume));
   if (!isNews) return;
-  const { conditions, unknown, doubles } = normalise(entries);
   if (doubles > 0) metrics.doubles(doubles);
   for (const { status } of unknown) metrics.unknown(status);
   memory.report(key, { claim, conditions, hasUnknown: unknown.length > 0 });

@@ -25,6 +25,7 @@ import {
 import { messages } from '../claim/messages.ts';
 import { type GetDeps, getHealth } from '../get-health.ts';
 import { queueNames } from '../names.ts';
+import { normalise } from '../report/normalise.ts';
 import { isBelievedUnhealthy, receive, type ReceiveDeps } from '../receive.ts';
 import type { HealthMonitorSettings } from '../settings.ts';
 import { handleOf, isMonitored, type Watched, type WatchedKinds } from '../watched.ts';
@@ -147,8 +148,9 @@ async function ask(context: RoundContext, asking: Asking, handle: string): Promi
     const entries = await getHealth(context, asking, handle);
     if (entries.length === 0) unhealthy.delete(handle);
     else if (!unhealthy.has(handle)) unhealthy.set(handle, clock.monotonicMs());
+    const report = normalise(entries);
     for (const volume of caches.volumes.byIndex('handle', handle)) {
-      receive(context, { logger, claims: caches.claims }, { volume, entries });
+      receive(context, { logger, claims: caches.claims }, { volume, report });
     }
   } catch (error) {
     if (!signal.aborted) logger.error(error, messages.cannotAsk, { volumeHandle: handle });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What one cycle over the list of the driver has shown of each volume. Of a volume its number of the cycle is kept, and of one whose report differs from
- * the report before it, the report: never the whole list.
+ * What one cycle over the list of the driver has shown of each volume. Of a volume the number of the cycle is kept, and of an unhealthy one until the end
+ * of the cycle its report, within the limits of the API server: never a page of the list.
  */
 import type { ObjectKey } from '@csi-sidecars/runtime';
-import type { ReportedEntries } from '../report/normalise.ts';
+import { healthyReport, normalise, type Report, type ReportedEntries } from '../report/normalise.ts';
 
 /** `doubtful`: the list has the volume with entries and again without. */
 export type Listed = 'absent' | 'unhealthy' | 'healthy' | 'doubtful';
@@ -14,8 +14,8 @@ export interface ListCycle {
   readonly begin: () => void;
   readonly take: (key: ObjectKey, entries: ReportedEntries) => void;
   readonly of: (key: ObjectKey) => Listed;
-  /** The last entries of a volume in this cycle. */
-  readonly entriesOf: (key: ObjectKey) => ReportedEntries;
+  /** The last report of a volume in this cycle. */
+  readonly reportOf: (key: ObjectKey) => Report;
   /** Ends the cycle. Forgets the reports, and the volumes that are not in `keys` any more. */
   readonly end: (keys: { readonly has: (key: ObjectKey) => boolean }) => void;
 }
@@ -25,12 +25,10 @@ interface Seen {
   listed: Listed;
 }
 
-const none: ReportedEntries = [];
-
 export function createListCycle(): ListCycle {
   let cycle = 0;
   const seen = new Map<ObjectKey, Seen>();
-  const reports = new Map<ObjectKey, ReportedEntries>();
+  const reports = new Map<ObjectKey, Report>();
   const listed = (key: ObjectKey): Listed => {
     const known = seen.get(key);
     return known?.cycle === cycle ? known.listed : 'absent';
@@ -47,7 +45,7 @@ export function createListCycle(): ListCycle {
     begin: () => void (cycle += 1),
     take: (key, entries) => {
       if (entries.length > 0) {
-        reports.set(key, entries);
+        reports.set(key, normalise(entries));
         note(key, 'unhealthy');
         return;
       }
@@ -56,7 +54,7 @@ export function createListCycle(): ListCycle {
       note(key, before === 'unhealthy' || before === 'doubtful' ? 'doubtful' : 'healthy');
     },
     of: listed,
-    entriesOf: (key) => reports.get(key) ?? none,
+    reportOf: (key) => reports.get(key) ?? healthyReport,
     end: (keys) => {
       reports.clear();
       for (const key of seen.keys()) if (!keys.has(key)) seen.delete(key);

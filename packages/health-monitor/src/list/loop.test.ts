@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { toObjectKey } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
-import { degraded } from '../../testing/builders.ts';
+import { degraded, storedDegraded } from '../../testing/builders.ts';
 import { createListCycle, type Listed } from './cycle.ts';
 import { decide } from './loop.ts';
 
@@ -81,12 +81,16 @@ it('given cycles, then what earlier ones have shown does not count, and volumes 
   cycle.begin();
   cycle.take(one, degraded as never);
   cycle.take(two, []);
-  expect([cycle.of(one), cycle.of(two), cycle.entriesOf(one)]).toEqual(['unhealthy', 'healthy', degraded]);
+  expect([cycle.of(one), cycle.of(two), cycle.reportOf(one).conditions]).toEqual([
+    'unhealthy',
+    'healthy',
+    storedDegraded,
+  ]);
   cycle.take(one, []);
-  expect([cycle.of(one), cycle.entriesOf(one)]).toEqual(['doubtful', []]);
+  expect([cycle.of(one), cycle.reportOf(one).conditions]).toEqual(['doubtful', []]);
   cycle.take(one, []);
   expect(cycle.of(one)).toBe('doubtful');
   cycle.end(new Set([one]));
   cycle.begin();
-  expect([cycle.of(one), cycle.of(two), cycle.entriesOf(one)]).toEqual(['absent', 'absent', []]);
+  expect([cycle.of(one), cycle.of(two), cycle.reportOf(one).conditions]).toEqual(['absent', 'absent', []]);
 });

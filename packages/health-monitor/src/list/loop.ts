@@ -14,6 +14,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { messages } from '../claim/messages.ts';
 import { type GetDeps, getHealth } from '../get-health.ts';
+import { normalise } from '../report/normalise.ts';
 import { isBelievedUnhealthy, receive, type ReceiveDeps } from '../receive.ts';
 import type { HealthMonitorSettings } from '../settings.ts';
 import { handleOf, isMonitored, type Watched, type WatchedKinds } from '../watched.ts';
@@ -94,7 +95,7 @@ async function oneCycle(context: CycleContext, pass: ListPass): Promise<void> {
         { ...pass, claims: caches.claims },
         {
           volume,
-          entries: cycle.entriesOf(key),
+          report: cycle.reportOf(key),
         },
       );
   }
@@ -168,10 +169,10 @@ async function askAll(context: ListContext, pass: ListPass, handles: ReadonlySet
     for (const handle of rest) {
       signal.throwIfAborted();
       try {
-        const entries = await getHealth(context, pass, handle);
+        const report = normalise(await getHealth(context, pass, handle));
         signal.throwIfAborted();
         for (const volume of caches.volumes.byIndex('handle', handle)) {
-          receive(context, { ...pass, claims: caches.claims }, { volume, entries });
+          receive(context, { ...pass, claims: caches.claims }, { volume, report });
         }
       } catch (error) {
         signal.throwIfAborted();

@@ -21,6 +21,8 @@ export interface Report {
   readonly doubles: number;
 }
 
+export const healthyReport: Report = { conditions: [], unknown: [], doubles: 0 };
+
 /** The limits of the API server. */
 export const limits = { conditions: 16, reasonBytes: 256, messageBytes: 1_024 } as const;
 
