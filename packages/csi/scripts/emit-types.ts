@@ -120,10 +120,16 @@ function scalar(field: Field): string {
 }
 
 function emitMethods(services: readonly Service[], name: string): string {
-  const unary = services.flatMap((service) =>
-    service.methodsArray.filter((m) => !m.requestStream && !m.responseStream),
-  );
-  const entries = unary.map((method) => {
+  const all = services.flatMap((service) => service.methodsArray.filter((method) => !method.requestStream));
+  const unary = all.filter((method) => !method.responseStream);
+  const streaming = all.filter((method) => method.responseStream);
+  if (unary.length === 0) return emitTable(name, 'server-streaming', streaming).join('\n');
+  const streamed = streaming.length === 0 ? [] : emitTable('StreamingMethods', 'server-streaming', streaming);
+  return [...emitTable(name, 'unary', unary), ...streamed].join('\n');
+}
+
+function emitTable(name: string, kind: string, methods: readonly Method[]): readonly string[] {
+  const entries = methods.map((method) => {
     const [request, response] = messagesOf(method);
     return [
       `  readonly '/${method.parent?.fullName.slice(1)}/${method.name}': {`,
@@ -135,12 +141,12 @@ function emitMethods(services: readonly Service[], name: string): string {
     ].join('\n');
   });
   return [
-    '/** Full name of every unary method: what a client sends and gets, and what a server gets and sends. */',
+    `/** Full name of every ${kind} method: what a client sends and gets, and what a server gets and sends. */`,
     `export interface ${name} {`,
     ...entries,
     '}',
     '',
-  ].join('\n');
+  ];
 }
 
 function messagesOf(method: Method): readonly [string, string] {

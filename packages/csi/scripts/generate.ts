@@ -14,6 +14,7 @@ import { emitTypes } from './emit-types.ts';
 const files = [
   { proto: 'csi/v1/csi.proto', output: 'csi', methods: 'Methods' },
   { proto: 'pluginregistration/v1/api.proto', output: 'plugin-registration', methods: 'RegistrationMethods' },
+  { proto: 'snapshotmetadata/schema.proto', output: 'snapshot-metadata', methods: 'PublicMetadataMethods' },
 ] as const;
 
 const protoRoot = fileURLToPath(new URL('../../../proto/', import.meta.url));

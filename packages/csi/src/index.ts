@@ -44,6 +44,13 @@ export { createCallMetrics } from './metrics/call-metrics.ts';
 export type { CallMetrics, CallMetricsOptions, ObservedCall } from './metrics/call-metrics.ts';
 export { createSanitizer } from './sanitizer/sanitizer.ts';
 export type { Sanitizer } from './sanitizer/sanitizer.ts';
+// For the service of csi-snapshot-metadata.
+export { publicMetadataCodec } from './stream/public-metadata.ts';
+export type { PublicMetadataRequest } from './stream/public-metadata.ts';
+export { createDriverStreams } from './stream/driver-streams.ts';
+export type { DriverStreams, StreamingMethod } from './stream/driver-streams.ts';
+export { callStream } from './stream/server-stream.ts';
+export type { MessageStream, StreamCall, StreamEnd } from './stream/server-stream.ts';
 // For kubelet's side of the registration.
 export type {
   PluginInfo,

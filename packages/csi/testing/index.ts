@@ -8,3 +8,4 @@ export { serveCsi } from './serve.ts';
 export type { CsiServer, Handlers, ServedCall } from './serve.ts';
 export { markedMessage, methodsOfService } from './marked-message.ts';
 export type { MarkedMethod, Marks } from './marked-message.ts';
+export type { ServedStream, StreamHandlers } from './serve-streams.ts';

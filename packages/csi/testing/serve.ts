@@ -5,11 +5,19 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { codeNames } from '@csi-sidecars/grpc';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
-import type { Metadata, ServerUnaryCall, ServiceDefinition, sendUnaryData } from '@grpc/grpc-js';
+import type {
+  Metadata,
+  ServerUnaryCall,
+  ServiceDefinition,
+  UntypedHandleCall,
+  UntypedServiceImplementation,
+  sendUnaryData,
+} from '@grpc/grpc-js';
 import { CsiError } from '../src/csi-error.ts';
 import { type CsiService, csiService } from './definitions.ts';
 import type { DecodedRequestOf, Method } from '../src/methods.ts';
 import type { Reply } from './fake-channel.ts';
+import type { StreamHandlers } from './serve-streams.ts';
 
 export interface ServedCall {
   /** Aborts when the caller gives up. */
@@ -17,7 +25,7 @@ export interface ServedCall {
   readonly metadata: Metadata;
 }
 
-export type Handlers = {
+export type Handlers = StreamHandlers & {
   readonly [M in Method]?: (request: DecodedRequestOf<M>, call: ServedCall) => Reply<M> | Promise<Reply<M>>;
 };
 
@@ -27,7 +35,7 @@ export interface CsiServer extends AsyncDisposable {
   readonly stop: () => void;
 }
 
-const services: readonly CsiService[] = ['Identity', 'Controller', 'GroupController', 'Node'];
+const services: readonly CsiService[] = ['Identity', 'Controller', 'GroupController', 'SnapshotMetadata', 'Node'];
 
 /** @param path the socket of a stopped server, to take its place */
 export async function serveCsi(handlers: Handlers, path?: string): Promise<CsiServer> {
@@ -56,10 +64,11 @@ export async function serveCsi(handlers: Handlers, path?: string): Promise<CsiSe
 type UntypedHandler = (request: unknown, call: ServedCall) => Promise<object>;
 type UnaryImplementation = (call: ServerUnaryCall<unknown, object>, respond: sendUnaryData<object>) => void;
 
-function implementation(service: ServiceDefinition, handlers: Handlers): Record<string, UnaryImplementation> {
-  const entries = Object.entries(service).flatMap(([name, { path }]) => {
+function implementation(service: ServiceDefinition, handlers: Handlers): UntypedServiceImplementation {
+  const entries = Object.entries(service).flatMap(([name, { path, responseStream }]) => {
     const handler = handlers[path as Method] as UntypedHandler | undefined;
-    return handler ? [[name, unary(handler)] as const] : [];
+    if (handler === undefined) return [];
+    return [[name, responseStream ? (handler as unknown as UntypedHandleCall) : unary(handler)] as const];
   });
   return Object.fromEntries(entries);
 }

@@ -98,6 +98,11 @@ export { serveProgram } from './process/serve-program.ts';
 export { start } from './process/start.ts';
 export type { Ended, StartOptions, StartStep, StartValues, Started } from './process/start.ts';
 export type { ApiConnection, ApiOptions, ProcessHost, ScrapedMetrics, ProgramHost } from './process/host.ts';
+// Servers with a certificate.
+export { readPair, watchPair } from './tls/certificates.ts';
+export type { CertificateFiles, Pair } from './tls/certificates.ts';
+export { openSockets } from './tls/open-sockets.ts';
+export type { OpenSockets } from './tls/open-sockets.ts';
 // Dry runs.
 export { readAssumedCommandLine } from './dry-run/assumed-command-line.ts';
 export { assumedOf, dryRunProgram } from './dry-run/dry-run-program.ts';

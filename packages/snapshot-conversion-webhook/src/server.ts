@@ -4,11 +4,11 @@
  * and none keeps the API server waiting: the runtime's HTTP serves one request of a connection at a time and closes slow and silent ones,
  * and the limits below are what the memory limit of the chart allows, of 256 MiB.
  */
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:tls';
 import type { Clock, Logger } from '@csi-sidecars/runtime';
-import { createConnectionBudget, createHttpConnections, type HttpExchange } from '@csi-sidecars/runtime/internal';
-import type { Pair } from './certificates.ts';
+import { createHttpConnections, type HttpExchange } from '@csi-sidecars/runtime/internal';
+import { openSockets, type Pair } from '@csi-sidecars/sidecar';
 import { maxBodyBytes } from './media.ts';
 import { type Answer, answerReview, tooLarge } from './review.ts';
 
@@ -39,7 +39,7 @@ export async function startServer(
   });
   const options = { ...pair, minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'], handshakeTimeout } as const;
   const server = createServer(options, connections.accept);
-  const sockets = openSockets(server);
+  const sockets = openSockets(server, { most: maxSockets });
   await listen(server, port);
   server.on('error', (error) => log.error(error, 'server failed'));
   // Most are clients that speak no TLS, or that went away. Node leaves the socket open when the time is over.
@@ -52,30 +52,10 @@ export async function startServer(
     use: (next) => server.setSecureContext({ ...next, minVersion: 'TLSv1.2' }),
     async [Symbol.asyncDispose]() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      for (const socket of sockets) socket.destroy();
+      sockets.destroy();
       await closed;
     },
   };
-}
-
-/** The server itself knows a connection only after its handshake, and would wait at its end for a client that goes on with it, or never does. */
-function openSockets(server: Server): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>();
-  const budget = createConnectionBudget({ connections: maxSockets, bytes: Infinity });
-  server.on('connection', (socket: Socket) => {
-    const { remoteAddress: address } = socket;
-    const close = (): void => {
-      socket.destroy();
-    };
-    const connection = { address, held: undefined, close };
-    sockets.add(socket);
-    socket.once('close', () => {
-      sockets.delete(socket);
-      budget.remove(connection);
-    });
-    budget.add(connection);
-  });
-  return sockets;
 }
 
 async function listen(server: Server, port: number): Promise<void> {

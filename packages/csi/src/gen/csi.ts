@@ -1359,3 +1359,19 @@ export interface Methods {
     readonly responseInput: NodeGetStorageHealthResponseInput;
   };
 }
+
+/** Full name of every server-streaming method: what a client sends and gets, and what a server gets and sends. */
+export interface StreamingMethods {
+  readonly '/csi.v1.SnapshotMetadata/GetMetadataAllocated': {
+    readonly request: GetMetadataAllocatedRequestInput;
+    readonly response: GetMetadataAllocatedResponse;
+    readonly decodedRequest: GetMetadataAllocatedRequest;
+    readonly responseInput: GetMetadataAllocatedResponseInput;
+  };
+  readonly '/csi.v1.SnapshotMetadata/GetMetadataDelta': {
+    readonly request: GetMetadataDeltaRequestInput;
+    readonly response: GetMetadataDeltaResponse;
+    readonly decodedRequest: GetMetadataDeltaRequest;
+    readonly responseInput: GetMetadataDeltaResponseInput;
+  };
+}
