@@ -13,6 +13,7 @@ const programsWithRows = [
   'csi-snapshotter',
   'health-monitor',
   'snapshot-controller',
+  'snapshot-metadata',
   'all-in-one',
 ];
 
@@ -181,6 +182,7 @@ it('given a comment that cites rows, then the page of its package has them', () 
       'csi-snapshotter',
       'health-monitor',
       'snapshot-controller',
+      'snapshot-metadata',
       'explain',
     ].flatMap((program) => [...tableRows(program)]),
     // The other pages of csi-provisioner.

@@ -24,8 +24,8 @@ export interface ObservedCall {
 }
 
 export interface CallMetricsOptions {
-  /** `csi_sidecar` (default) for callers, `csi_plugin` for drivers. */
-  readonly subsystem?: 'csi_sidecar' | 'csi_plugin';
+  /** `csi_sidecar` (default) for callers, `csi_plugin` for drivers, the third for csi-snapshot-metadata. */
+  readonly subsystem?: 'csi_sidecar' | 'csi_plugin' | 'snapshot_metadata_controller';
   /** Additional labels without a value yet. `migrated` without a value takes that of the call, `false` if it has none. */
   readonly labelNames?: readonly string[];
   /** Additional labels whose value never changes. */

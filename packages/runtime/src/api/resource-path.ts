@@ -21,8 +21,17 @@ export function objectPath(resource: Resource, ref: ObjectRef, subresource?: str
     throw new ApiError({ status: 404, reason: 'NotFound', message });
   }
   requireNamespace(resource, namespace);
+  requireSegment(namespace);
   const path = `${collectionPath(resource, namespace)}/${encodeURIComponent(name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;
+}
+
+/** A namespace that comes from a stranger must not lead to another path. */
+function requireSegment(namespace: string | undefined): void {
+  const reason = namespace === undefined ? undefined : whyNoSegment(namespace);
+  if (reason === undefined) return;
+  const message = `invalid namespace ${JSON.stringify(namespace)}: [${reason}]`;
+  throw new ApiError({ status: 404, reason: 'NotFound', message });
 }
 
 /**

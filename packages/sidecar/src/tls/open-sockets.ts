@@ -34,20 +34,22 @@ export function openSockets(server: Server, { most }: { readonly most: number })
     });
     budget.add(connection);
   });
-  const known = (peer: string, use: typeof budget.isServed): void => {
-    const connection = byPeer.get(peer);
-    if (connection !== undefined) use(connection);
-  };
   return {
     destroy: () => {
       for (const socket of sockets) socket.destroy();
     },
-    isServed: (peer) => known(peer, budget.isServed),
-    waitsForClient: (peer) => known(peer, budget.waitsForClient),
+    isServed: (peer) => {
+      const connection = byPeer.get(peer);
+      if (connection !== undefined) budget.isServed(connection);
+    },
+    waitsForClient: (peer) => {
+      const connection = byPeer.get(peer);
+      if (connection !== undefined) budget.waitsForClient(connection);
+    },
   };
 }
 
 /** As grpc-js names the peer of a call. */
-export function peerOf({ remoteAddress, remotePort }: Socket): string {
+function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress}:${remotePort}`;
 }

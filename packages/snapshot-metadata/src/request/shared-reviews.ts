@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Reviews that are asked for by several callers at the same time are made once. No answer is kept: a token that was revoked must stop
+ * working at once. A review goes on while a caller waits for it; each caller may stop waiting by itself.
+ *
+ * Few reviews wait for the rate limit at a time, and the next one is of the address that has waited longest since its last turn, so that a
+ * client with many bad tokens does not keep others out.
+ */
+
+export interface SharedReviews<T> {
+  /** The key must say all that the answer depends on. Rejects with the signal's reason when it aborts. */
+  ask(
+    review: { readonly key: string; readonly address: string; readonly signal: AbortSignal },
+    make: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T>;
+}
+
+/** Enough to use the whole rate, and few enough that a new address is soon served. */
+const atOnce = 4;
+
+interface Running<T> {
+  readonly answer: Promise<T>;
+  readonly stop: AbortController;
+  waiting: number;
+}
+
+export function createSharedReviews<T>(): SharedReviews<T> {
+  const running = new Map<string, Running<T>>();
+  const turns = createFairTurns(atOnce);
+  return {
+    async ask({ key, address, signal }, make) {
+      signal.throwIfAborted();
+      let review = running.get(key);
+      if (review === undefined) {
+        const stop = new AbortController();
+        const answer = turns.take(address, stop.signal, () => make(stop.signal));
+        const started: Running<T> = { answer, stop, waiting: 0 };
+        const forget = (): void => {
+          if (running.get(key) === started) running.delete(key);
+        };
+        answer.then(forget, forget);
+        running.set(key, started);
+        review = started;
+      }
+      return await waitFor(review, signal, () => running.delete(key));
+    },
+  };
+}
+
+async function waitFor<T>(review: Running<T>, signal: AbortSignal, forget: () => void): Promise<T> {
+  review.waiting += 1;
+  const given = Promise.withResolvers<never>();
+  const giveUp = (): void => given.reject(signal.reason);
+  signal.addEventListener('abort', giveUp, { once: true });
+  try {
+    return await Promise.race([review.answer, given.promise]);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+    review.waiting -= 1;
+    if (review.waiting === 0 && signal.aborted) {
+      // The next caller must not get the failure of a review that was given up.
+      forget();
+      review.stop.abort(signal.reason);
+    }
+  }
+}
+
+interface FairTurns {
+  take<T>(address: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+}
+
+function createFairTurns(most: number): FairTurns {
+  /** In the order in which the addresses are served. */
+  const lines = new Map<string, (() => void)[]>();
+  let free = most;
+
+  const next = (): void => {
+    const [first] = lines;
+    if (first === undefined) {
+      free += 1;
+      return;
+    }
+    const [address, line] = first;
+    const go = line.shift();
+    lines.delete(address);
+    if (line.length > 0) lines.set(address, line);
+    go?.();
+  };
+  const turn = (address: string, signal: AbortSignal): Promise<void> => {
+    if (free > 0) {
+      free -= 1;
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      const line = lines.get(address) ?? [];
+      const go = (): void => {
+        signal.removeEventListener('abort', giveUp);
+        resolve();
+      };
+      const giveUp = (): void => {
+        line.splice(line.indexOf(go), 1);
+        if (line.length === 0) lines.delete(address);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', giveUp, { once: true });
+      line.push(go);
+      lines.set(address, line);
+    });
+  };
+  return {
+    async take(address, signal, work) {
+      await turn(address, signal);
+      try {
+        return await work();
+      } finally {
+        next();
+      }
+    },
+  };
+}
