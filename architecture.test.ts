@@ -20,6 +20,7 @@ const packagesOf = (wanted: ProgramManifest['kind']): readonly string[] =>
 const controllers = packagesOf('controller');
 const nodePrograms = packagesOf('node');
 const webhooks = packagesOf('webhook');
+const services = packagesOf('service');
 
 /** Package -> packages of ours that it may import. `types` entries may be imported with `import type` only. */
 const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly types?: readonly string[] }>> = {
@@ -30,6 +31,7 @@ const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly
   sidecar: { may: ['runtime', 'csi'] },
   ...Object.fromEntries(controllers.map((name) => [name, { may: ['runtime', 'csi', 'volume', 'sidecar'] }])),
   ...Object.fromEntries(webhooks.map((name) => [name, { may: ['runtime', 'sidecar'] }])),
+  ...Object.fromEntries(services.map((name) => [name, { may: ['runtime', 'grpc', 'csi', 'volume', 'sidecar'] }])),
   ...Object.fromEntries(nodePrograms.map((name) => [name, { may: ['runtime', 'grpc', 'csi', 'sidecar'] }])),
   // What a person runs. No controller imports it.
   explain: { may: ['runtime', 'csi', 'volume', 'sidecar', ...controllers] },
@@ -91,6 +93,7 @@ const droppedPromises: Readonly<Record<string, string>> = {
   'packages/snapshot-conversion-webhook/src/main.ts run': 'the whole program',
   'packages/snapshotter/src/main.ts runMain': 'the whole program',
   'packages/snapshot-controller/src/main.ts runMain': 'the whole program',
+  'packages/snapshot-metadata/src/main.ts runMain': 'the whole program',
   'packages/csi/src/channel/connection.ts watch': 'waits for a promise that only resolves',
   'packages/runtime/src/lease/election-effects.ts send': 'callLease turns every failure into an answer',
   'packages/runtime/src/lease/election-effects.ts startWork': 'catches what the work throws',

@@ -15,6 +15,7 @@ import { nodeDriverRegistrarManifest } from '../packages/node-driver-registrar/s
 import { provisionerManifest } from '../packages/provisioner/src/manifest.ts';
 import { resizerManifest } from '../packages/resizer/src/manifest.ts';
 import { webhookManifest } from '../packages/snapshot-conversion-webhook/src/manifest.ts';
+import { snapshotMetadataManifest } from '../packages/snapshot-metadata/src/manifest.ts';
 import { snapshotterManifest } from '../packages/snapshotter/src/manifest.ts';
 import { snapshotControllerManifest } from '../packages/snapshot-controller/src/manifest.ts';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
@@ -27,6 +28,7 @@ export const manifests: readonly (ProgramManifest & { readonly name: ProgramName
   snapshotterManifest,
   healthMonitorManifest,
   snapshotControllerManifest,
+  snapshotMetadataManifest,
   webhookManifest,
   nodeDriverRegistrarManifest,
   livenessprobeManifest,
@@ -43,6 +45,7 @@ export type ProgramName =
   | (typeof nodeDriverRegistrarManifest)['name']
   | (typeof livenessprobeManifest)['name']
   | (typeof allInOneManifest)['name']
+  | (typeof snapshotMetadataManifest)['name']
   | (typeof webhookManifest)['name'];
 
 /** Programs that exist and talk to the API server. */

@@ -41,6 +41,10 @@ const about: Readonly<Record<SingleName, Required<Pick<ImageSpec, 'description' 
     description: 'Controller of VolumeSnapshots and VolumeGroupSnapshots, one per cluster',
     upstream: { name: 'external-snapshotter', version: 'v8.7.0' },
   },
+  'csi-snapshot-metadata': {
+    description: 'CSI sidecar that answers which blocks of a snapshot hold data or differ',
+    upstream: { name: 'external-snapshot-metadata', version: 'v1.1.0' },
+  },
   'snapshot-conversion-webhook': {
     description: 'Conversion webhook for the versions of VolumeGroupSnapshotContent',
     upstream: { name: 'external-snapshotter', version: 'v8.7.0' },

@@ -98,6 +98,9 @@ export { serveProgram } from './process/serve-program.ts';
 export { start } from './process/start.ts';
 export type { Ended, StartOptions, StartStep, StartValues, Started } from './process/start.ts';
 export type { ApiConnection, ApiOptions, ProcessHost, ScrapedMetrics, ProgramHost } from './process/host.ts';
+export { klogFlags } from './programs/klog-flags.ts';
+export { endWithDriver } from './process/driver.ts';
+export type { LossDeps } from './process/driver.ts';
 // Servers with a certificate.
 export { readPair, watchPair } from './tls/certificates.ts';
 export type { CertificateFiles, Pair } from './tls/certificates.ts';

@@ -19,12 +19,13 @@ import {
   type Gate,
   gatesFlag,
   intFlag,
+  klogFlags,
   leaderElectionFlags,
   loggingFlags,
   rare,
   tracingFlags,
 } from '@csi-sidecars/sidecar';
-import { klogFlags, ownFlags } from './own-flags.ts';
+import { ownFlags } from './own-flags.ts';
 import { type ControllerName, controllerNames, isSidecar, programs } from './programs.ts';
 
 /** Flags of which a process has one. */

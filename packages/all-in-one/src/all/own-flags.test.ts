@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { goUsageText } from '@csi-sidecars/sidecar';
+import { goUsageText, klogFlags } from '@csi-sidecars/sidecar';
 import { expect, it } from 'vitest';
-import { klogFlags, ownFlags } from './own-flags.ts';
+import { ownFlags } from './own-flags.ts';
 
 it('given --help, then each flag of the process has its text and its default', async () => {
   expect(await goUsageText('csi-sidecars', ownFlags)).toBe(

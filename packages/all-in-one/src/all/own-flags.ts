@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Flags that belong to the process and to none of its controllers. */
-import {
-  boolFlag,
-  durationFlag,
-  type Flag,
-  type Flags,
-  type FlagsOf,
-  stringFlag,
-  uintFlag,
-} from '@csi-sidecars/sidecar';
+import { durationFlag, type FlagsOf, stringFlag } from '@csi-sidecars/sidecar';
 
 export interface OwnValues {
   readonly controllers: string;
@@ -27,26 +19,4 @@ export const ownFlags: FlagsOf<OwnValues> = {
     ),
     brief: 'After the failure of a controller: restart (it alone) or exit (the process).',
   },
-};
-
-const noEffect = 'accepted for compatibility (a flag of klog); has no effect';
-
-function ignored(flag: Flag<unknown>): Flag<unknown> {
-  return { ...flag, hidden: true };
-}
-
-/** klog's flags from before its structured configuration, which upstream's combined program accepts. */
-export const klogFlags: Flags = {
-  add_dir_header: ignored(boolFlag(false, noEffect)),
-  alsologtostderr: ignored(boolFlag(false, noEffect)),
-  legacy_stderr_threshold_behavior: ignored(boolFlag(true, noEffect)),
-  log_backtrace_at: ignored(stringFlag('', noEffect)),
-  log_dir: ignored(stringFlag('', noEffect)),
-  log_file: ignored(stringFlag('', noEffect)),
-  log_file_max_size: ignored(uintFlag(1800, noEffect)),
-  logtostderr: ignored(boolFlag(true, noEffect)),
-  one_output: ignored(boolFlag(false, noEffect)),
-  skip_headers: ignored(boolFlag(false, noEffect)),
-  skip_log_headers: ignored(boolFlag(false, noEffect)),
-  stderrthreshold: ignored(stringFlag('2', noEffect)),
 };

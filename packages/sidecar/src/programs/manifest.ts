@@ -12,7 +12,7 @@ export interface ProgramManifest<Name extends string = string, Kind extends Prog
   /** The binary's name, as upstream's. */
   readonly name: Name;
   /**
-   * `controller` talks to the API server. `node` runs on every node, and its bundle saves memory. `webhook` is called by the API
+   * `controller` talks to the API server. `service` does, too, and answers requests instead of running loops. `node` runs on every node, and its bundle saves memory. `webhook` is called by the API
    * server. `combined` runs others as its parts. `command` is run by a person and ends by itself.
    */
   readonly kind: Kind;
@@ -30,7 +30,7 @@ export interface ProgramManifest<Name extends string = string, Kind extends Prog
   readonly driverNeeds: readonly DriverNeed[];
 }
 
-export type ProgramKind = 'controller' | 'node' | 'webhook' | 'combined' | 'command';
+export type ProgramKind = 'controller' | 'service' | 'node' | 'webhook' | 'combined' | 'command';
 
 /** The part of `ProgramFlags` that does not depend on the types of the values. */
 export interface AnyProgramFlags {

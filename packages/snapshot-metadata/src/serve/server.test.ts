@@ -284,7 +284,22 @@ it('[snapshot-metadata#91] given a watch of the health, then it sees each change
   await server.close();
 });
 
-it('given a server that drains, then a running stream goes on, new connections are refused, and it ends when the stream does', async () => {
+it('[snapshot-metadata#22] given a certificate that is replaced during a stream, then the stream goes on', async () => {
+  let call: AllocatedCall | undefined;
+  await using service = await serving({
+    driver: { [allocatedMethod]: (given) => void (call = given).write(aMessage(0)) },
+  });
+  const stream = service.client.open('allocated', asked);
+  await stream.next();
+  service.server.use(issue('second'));
+  const socket = await shake(service.server.port);
+  expect(socket.getPeerCertificate().subject.CN).toBe('second');
+  socket.destroy();
+  call?.write(aMessage(4096));
+  expect((await stream.next()).done).toBe(false);
+});
+
+it('[snapshot-metadata#87] given a server that drains, then a running stream goes on, new connections are refused, and it ends when the stream does', async () => {
   let call: AllocatedCall | undefined;
   await using service = await serving({
     driver: { [allocatedMethod]: (given) => void (call = given).write(aMessage(0)) },
