@@ -47,7 +47,7 @@ function decidedRows(program: string): Set<string> {
   for (const path of globSync(`packages/${packageOf(program)}/src/**/*.ts`, { cwd: root })) {
     if (path.endsWith('.test.ts')) continue;
     const code = readFileSync(join(root, path), 'utf8').replaceAll(/\/\/.*$|\/\*[\s\S]*?\*\//gm, '');
-    for (const match of code.matchAll(/'([A-Z]{1,3}\d+[a-z]?)'/g)) rows.add(`${program}#${match[1]}`);
+    for (const match of code.matchAll(/'([A-Z]{1,3}\d{1,3}[a-z]?)'/g)) rows.add(`${program}#${match[1]}`);
   }
   return rows;
 }

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { type Handlers, serveCsi } from '@csi-sidecars/csi/testing';
 import { systemClock, systemRandom } from '@csi-sidecars/runtime';
-import { createFakeApiServer, createTestAuthority } from '@csi-sidecars/runtime/testing';
+import { createFakeApiServer, createTestAuthority, freePort } from '@csi-sidecars/runtime/testing';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
 import { serveOverHttp } from '@csi-sidecars/sim';
 import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
@@ -31,7 +31,9 @@ const capabilities = [
 const driver: Handlers = {
   '/csi.v1.Identity/Probe': () => ({ ready: { value: true } }),
   '/csi.v1.Identity/GetPluginInfo': () => ({ name: driverName }),
-  '/csi.v1.Identity/GetPluginCapabilities': () => ({ capabilities: [{ service: { type: 'CONTROLLER_SERVICE' } }] }),
+  '/csi.v1.Identity/GetPluginCapabilities': () => ({
+    capabilities: [{ service: { type: 'CONTROLLER_SERVICE' } }, { service: { type: 'SNAPSHOT_METADATA_SERVICE' } }],
+  }),
   '/csi.v1.Controller/ControllerGetCapabilities': () =>
     ({ capabilities: capabilities.map((type) => ({ rpc: { type } })) }) as never,
   '/csi.v1.GroupController/GroupControllerGetCapabilities': () => ({ capabilities: [] }),
@@ -68,6 +70,13 @@ interface State {
 function statesOf({ name, kind }: ProgramManifest): readonly State[] {
   const loading: State = { name: 'while it is being loaded', line: undefined, codes: atOnce };
   if (name === 'snapshot-conversion-webhook') return [loading, { name: 'at work', line: 'Listening', codes: atOnce }];
+  if (name === 'csi-snapshot-metadata') {
+    return [
+      loading,
+      { name: 'before its driver', line: '"Version"', codes: atOnce },
+      { name: 'at work', line: 'Setting status to SERVING', peers: 'serving', codes: inOrder },
+    ];
+  }
   if (name === 'livenessprobe') {
     return [
       loading,
@@ -178,6 +187,13 @@ async function argsFor(manifest: ProgramManifest, { state, folder, stack }: Sett
   // Two processes run side by side here, and each needs a port of its own.
   if (has('health-port') && !has('controllers')) args.push('--health-port=0');
   if (has('livenessprobe-health-port')) args.push('--livenessprobe-health-port=0');
+  if (has('tls-cert')) {
+    const { cert, key } = createTestAuthority().issue({ commonName: 'metadata', hosts: ['127.0.0.1'] });
+    writeFileSync(join(folder, 'cert'), cert);
+    writeFileSync(join(folder, 'key'), key);
+    args.push(`--tls-cert=${join(folder, 'cert')}`, `--tls-key=${join(folder, 'key')}`);
+    args.push(`--port=${await freePort()}`, '--http-endpoint=127.0.0.1:0');
+  }
   if (has('tls-cert-file')) {
     const { cert, key } = createTestAuthority().issue({ commonName: 'webhook', hosts: ['127.0.0.1'] });
     writeFileSync(join(folder, 'cert'), cert);

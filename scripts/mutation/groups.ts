@@ -40,6 +40,7 @@ const packages = [
   'node-driver-registrar',
   'livenessprobe',
   'snapshot-conversion-webhook',
+  'snapshot-metadata',
 ] as const;
 
 export const groups: readonly Group[] = packages.map((name) => ({
