@@ -209,6 +209,7 @@ const usersPages = [
 const lookedUp = ['docs/reference/{flags,rbac,drivers,metrics}.md'];
 const values = /<!-- values -->[\s\S]*<!-- end of values -->/;
 const mostWords = { all: 25_500, lookedUp: 11_000 };
+const mostWords = { all: 26_000, lookedUp: 11_000 };
 
 it.each(globSync(usersPages, { cwd: root }))(
   'given %s, which users read, then no cell of a table has more than 160 characters of prose',
@@ -235,6 +236,7 @@ it('given the first page, then it has at most 450 words', () => {
 });
 
 it('given what users read, then it has at most 25,500 words, of which at most 11,000 are to look something up', () => {
+it('given what users read, then it has at most 26,000 words, of which at most 11,000 are to look something up', () => {
   const toLookUp = new Set(globSync(lookedUp, { cwd: root }));
   const pages = globSync(usersPages, { cwd: root }).map((path) => {
     const text = readFileSync(join(root, path), 'utf8');
