@@ -65,7 +65,10 @@ it('given a client with TLS 1.2 and a suite of HTTP/2, then it is served', async
 it('[snapshot-metadata#19] given a client without ALPN, then its connection is closed after the handshake', async () => {
   await using served = await serverWith();
   const socket = await shake(served.port, { ALPNProtocols: undefined as never });
+  const received: Buffer[] = [];
+  socket.on('data', (bytes: Buffer) => received.push(bytes));
   await closing(socket);
+  expect(received).toEqual([]);
 });
 
 it('[snapshot-metadata#20] given HTTP/2 in plain text, then the connection is closed', async () => {

@@ -175,6 +175,8 @@ it('[snapshot-metadata#79] given a caller that does not read, then the driver is
   await until(() => service.metrics.value('snapshot_metadata_controller_streams') === 0);
   expect(service.clock.pending).toBe(1);
   await service.clock.advance(1_000);
+  // The caller has still not read: had its stream not been reset, its status would wait for ever, and so would the end of the program.
+  await service.server.drain();
   let next = await reader.next();
   while (next.done !== true) next = await reader.next();
   expect(next.value.code).not.toBe('OK');
