@@ -17,6 +17,13 @@ export interface Usage {
   readonly used: bigint | undefined;
 }
 
+/** The bytes of a snapshot, to be read from any offset. */
+export interface SnapshotImage extends AsyncDisposable {
+  readonly sizeBytes: number;
+  /** Fills the buffer from the offset on; what is beyond the end of the image becomes zero. */
+  readonly read: (offset: number, into: Buffer) => Promise<void>;
+}
+
 export interface Backend {
   createVolume(volume: VolumeRecord, content: Content): Promise<void>;
   deleteVolume(volume: VolumeRecord): Promise<void>;
@@ -25,6 +32,8 @@ export interface Backend {
   /** Takes snapshots of all volumes at one point in time, as far as the medium allows. */
   createSnapshots(cuts: readonly { readonly snapshot: SnapshotRecord; readonly volume: VolumeRecord }[]): Promise<void>;
   deleteSnapshot(snapshot: SnapshotRecord): Promise<void>;
+  /** Rejects if the snapshot is of directories and not an image. */
+  openSnapshot(snapshot: SnapshotRecord): Promise<SnapshotImage>;
 
   stage(volume: VolumeRecord, staging: Staging): Promise<void>;
   unstage(volume: VolumeRecord, path: string): Promise<void>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The storage of the program: data in a folder, mounted at paths. */
-import { rm, stat, statfs } from 'node:fs/promises';
-import type { Backend, Usage } from '../core/backend.ts';
+import { open, rm, stat, statfs } from 'node:fs/promises';
+import type { Backend, SnapshotImage, Usage } from '../core/backend.ts';
 import type { HealthEntry, VolumeRecord } from '../core/records.ts';
 import { run } from './command.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -28,6 +28,7 @@ export function diskBackend(folder: DataFolder, mounts: Mounts): Backend {
       );
     },
     deleteSnapshot: async (snapshot) => await folder.remove('snapshots', snapshot.id),
+    openSnapshot: async (snapshot) => await openImage(folder.snapshotDataOf(snapshot)),
     stage: async (volume, staging) => await mounts.stage(volume, staging),
     unstage: async (volume, path) => await mounts.unstage(volume, path),
     publish: async (volume, publication) => await mounts.publish(volume, publication),
@@ -47,6 +48,19 @@ export function diskBackend(folder: DataFolder, mounts: Mounts): Backend {
         }
       }
     },
+  };
+}
+
+async function openImage(path: string): Promise<SnapshotImage> {
+  const file = await open(path, 'r');
+  const { size } = await file.stat();
+  return {
+    sizeBytes: size,
+    read: async (offset, into) => {
+      const { bytesRead } = await file.read(into, 0, into.length, offset);
+      into.fill(0, bytesRead);
+    },
+    [Symbol.asyncDispose]: async () => await file.close(),
   };
 }
 

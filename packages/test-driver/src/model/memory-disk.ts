@@ -99,6 +99,17 @@ export class MemoryDisk {
         }
       },
       deleteSnapshot: async (snapshot) => drop(snapshot.id),
+      openSnapshot: async (snapshot) => {
+        const bytes = Buffer.from(contents.get(snapshot.id) ?? '');
+        return {
+          sizeBytes: Number(sizes.get(snapshot.id) ?? 0n),
+          read: async (offset, into) => {
+            const copied = bytes.copy(into, 0, Math.min(offset, bytes.length));
+            into.fill(0, copied);
+          },
+          [Symbol.asyncDispose]: async () => undefined,
+        };
+      },
       stage: async (volume, staging) => {
         mounts.set(staging.path, { volumeId: volume.id, readonly: false });
       },

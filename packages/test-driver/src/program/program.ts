@@ -22,7 +22,8 @@ import { openFileJournal } from '../journal/file-journal.ts';
 import type { IncomingCall, Outcome } from '../journal/journal.ts';
 import { readJournal } from '../journal/read-journal.ts';
 import type { Configuration } from './configuration.ts';
-import { openEndpoint } from './endpoint.ts';
+import { type EndpointOptions, openEndpoint } from './endpoint.ts';
+import { streamHandlers } from '../services/snapshot-metadata.ts';
 
 export interface ProgramDeps {
   readonly clock: Clock;
@@ -69,8 +70,9 @@ export async function startProgram({ clock, die }: ProgramDeps, configuration: C
     if (outcome.kind === 'interrupted' && outcome.by === 'crash') die();
     return outcome;
   };
+  const stream: EndpointOptions['stream'] = (method, request) => streamHandlers[method](driver, request as never);
   const endpoints = await Promise.all(
-    configuration.endpoints.map(async (endpoint) => await openEndpoint({ ...endpoint, serve })),
+    configuration.endpoints.map(async (endpoint) => await openEndpoint({ ...endpoint, serve, stream })),
   );
   return {
     stop: async () => {
