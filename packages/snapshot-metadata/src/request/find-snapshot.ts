@@ -40,17 +40,19 @@ export async function findSnapshot(
 ): Promise<FoundSnapshot> {
   const { driverName, namespace, name } = names;
   const { snapshots } = clients;
-  const snapshot = await orUnavailable('S1', `failed to get VolumeSnapshot '${namespace}/${name}'`, signal, () =>
-    snapshots.get(volumeSnapshots, { namespace, name }, { signal }),
+  const snapshot = await orUnavailable(
+    { row: 'S1', what: `failed to get VolumeSnapshot '${namespace}/${name}'`, signal },
+    () => snapshots.get(volumeSnapshots, { namespace, name }, { signal }),
   );
   const contentName = contentNameIn(snapshot, name);
-  const content = await orUnavailable('C1', `failed to get VolumeSnapshotContent '${contentName}'`, signal, () =>
-    snapshots.get(volumeSnapshotContents, { name: contentName }, { signal }),
+  const content = await orUnavailable(
+    { row: 'C1', what: `failed to get VolumeSnapshotContent '${contentName}'`, signal },
+    () => snapshots.get(volumeSnapshotContents, { name: contentName }, { signal }),
   );
   const handle = handleIn(content, contentName);
   if (content.spec?.driver !== driverName) {
     const text = `VolumeSnapshot '${name}' does not belong to the CSI driver '${driverName}'`;
-    throw new Refusal('C4', 'InvalidArgument', text);
+    throw new Refusal('C4', { code: 'InvalidArgument', message: text });
   }
   if (!mayBindTo(content.spec.volumeSnapshotRef, snapshot)) {
     const text = `VolumeSnapshotContent '${contentName}' is not bound to VolumeSnapshot '${namespace}/${name}'`;
@@ -92,7 +94,7 @@ async function secretsOf(
   const found =
     className === undefined
       ? await defaultClass(snapshots, names.driverName, signal)
-      : await orUnavailable('K1', `failed to get VolumeSnapshotClass '${className}'`, signal, () =>
+      : await orUnavailable({ row: 'K1', what: `failed to get VolumeSnapshotClass '${className}'`, signal }, () =>
           snapshots.get(volumeSnapshotClasses, { name: className }, { signal }),
         );
   const ofBoth = {
@@ -108,7 +110,7 @@ async function secretsOf(
   const secret = reference.value;
   if (secret === undefined) return {};
   const what = `failed to get credentials: error getting secret ${secret.name} in namespace ${secret.namespace}`;
-  return await orUnavailable('X1', what, signal, () => readSecret(core, secret, { signal }));
+  return await orUnavailable({ row: 'X1', what: what, signal }, () => readSecret(core, secret, { signal }));
 }
 
 /** Undefined: there is none, so there are no secrets either. */
@@ -117,7 +119,7 @@ async function defaultClass(
   driverName: string,
   signal: AbortSignal,
 ): Promise<VolumeSnapshotClass | undefined> {
-  const { items } = await orUnavailable('K2', 'failed to list VolumeSnapshotClasses', signal, () =>
+  const { items } = await orUnavailable({ row: 'K2', what: 'failed to list VolumeSnapshotClasses', signal }, () =>
     snapshots.list(volumeSnapshotClasses, {}, { signal }),
   );
   const [first, ...others] = items.filter(
@@ -129,12 +131,13 @@ async function defaultClass(
   throw unavailable('K3', text);
 }
 
-async function orUnavailable<T>(
-  row: RefusalRow,
-  what: string,
-  signal: AbortSignal,
-  read: () => Promise<T>,
-): Promise<T> {
+interface Reading {
+  readonly row: RefusalRow;
+  readonly what: string;
+  readonly signal: AbortSignal;
+}
+
+async function orUnavailable<T>({ row, what, signal }: Reading, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
@@ -143,5 +146,5 @@ async function orUnavailable<T>(
 }
 
 function unavailable(row: RefusalRow, message: string, options?: ErrorOptions): Refusal {
-  return new Refusal(row, 'Unavailable', message, options);
+  return new Refusal(row, { code: 'Unavailable', message }, options);
 }

@@ -40,11 +40,16 @@ const steps = {
 
 export type RefusedStep = (typeof steps)[RefusalRow];
 
+export interface RefusedStatus {
+  readonly code: Exclude<Code, 'OK'>;
+  readonly message: string;
+}
+
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly row: RefusalRow;
   readonly code: Exclude<Code, 'OK'>;
-  constructor(row: RefusalRow, code: Exclude<Code, 'OK'>, message: string, options?: ErrorOptions) {
+  constructor(row: RefusalRow, { code, message }: RefusedStatus, options?: ErrorOptions) {
     super(message, options);
     this.row = row;
     this.code = code;

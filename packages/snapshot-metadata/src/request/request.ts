@@ -62,11 +62,11 @@ export function refusedArguments(request: MetadataRequest): Refusal | undefined 
     return invalid('Q3', 'snapshotName cannot be empty');
   }
   if (request.startingOffset.startsWith('-')) {
-    return new Refusal('Q6', 'OutOfRange', 'starting_offset must not be negative');
+    return new Refusal('Q6', { code: 'OutOfRange', message: 'starting_offset must not be negative' });
   }
   return request.maxResults < 0 ? invalid('Q7', 'max_results must not be negative') : undefined;
 }
 
 function invalid(row: RefusalRow, message: string): Refusal {
-  return new Refusal(row, 'InvalidArgument', message);
+  return new Refusal(row, { code: 'InvalidArgument', message });
 }

@@ -116,7 +116,7 @@ export function createReviews(clients: ReviewClients, { driverName, audience }: 
     }
     if (user !== undefined) return user;
     log.info(2, 'Refused: unauthenticated user', { address });
-    throw new Refusal('A3', 'Unauthenticated', 'unauthenticated user');
+    throw new Refusal('A3', { code: 'Unauthenticated', message: 'unauthenticated user' });
   };
 
   return {
@@ -132,12 +132,12 @@ export function createReviews(clients: ReviewClients, { driverName, audience }: 
         });
       } catch (error) {
         const text = `failed to authorize the user: ${failureText(error, signal)}`;
-        throw new Refusal('A4', 'Internal', text, { cause: error });
+        throw new Refusal('A4', { code: 'Internal', message: text }, { cause: error });
       }
       if (status?.allowed === true && status.denied !== true) return user;
       log.info(2, 'Refused: user without permission', { user: user.username, groups: user.groups, extra: user.extra });
       const text = `user does not have permissions to perform the operation: ${status?.reason ?? ''}`;
-      throw new Refusal('A5', 'PermissionDenied', text);
+      throw new Refusal('A5', { code: 'PermissionDenied', message: text });
     },
   };
 }
@@ -171,5 +171,5 @@ function accessOf({ username, groups, uid, extra }: User, namespace: string): ob
 }
 
 function notAuthenticated(row: 'A1' | 'A2', text: string, cause: unknown): Refusal {
-  return new Refusal(row, 'Internal', `failed to authenticate user: ${text}`, { cause });
+  return new Refusal(row, { code: 'Internal', message: `failed to authenticate user: ${text}` }, { cause });
 }

@@ -103,7 +103,7 @@ export function createHandler(deps: HandlerDeps, { driverName, maxDurationMs }: 
     const user = await admit(run);
     using _ = limits.stream(user.username ?? '');
     run.onAdmitted();
-    if (!deps.isReady()) throw new Refusal('R1', 'Unavailable', 'the CSI driver is not yet ready');
+    if (!deps.isReady()) throw new Refusal('R1', { code: 'Unavailable', message: 'the CSI driver is not yet ready' });
     const { namespace, snapshotName: name } = request;
     const found = await findSnapshot(deps.clients, { driverName, namespace, name }, signal);
     log.info(traceLevel, 'Calling the CSI driver', { op, snapshotId: found.handle });
@@ -178,8 +178,10 @@ const service = '/csi.v1.SnapshotMetadata';
 const operations = { allocated: 'GetMetadataAllocated', delta: 'GetMetadataDelta' } as const;
 
 /** Without the token. */
-function factsOf({ token: _, kind: _kind, ...facts }: MetadataRequest): object {
-  return facts;
+function factsOf(request: MetadataRequest): object {
+  const { namespace, snapshotName, startingOffset, maxResults } = request;
+  const facts = { namespace, snapshotName, startingOffset, maxResults };
+  return request.kind === 'delta' ? { ...facts, baseSnapshotId: request.baseSnapshotId } : facts;
 }
 
 function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {

@@ -25,6 +25,6 @@ export interface ServiceDeps extends Omit<HandlerDeps, 'reviews' | 'limits' | 'c
 export function createService(deps: ServiceDeps, settings: Settings, driverName: string): Handler {
   const { clients, metrics } = deps;
   const reviews = createReviews(clients, { driverName, audience: settings.audience });
-  const limits = createStreamLimits(settings, metrics.streams);
+  const limits = createStreamLimits(settings, (running) => metrics.streams(running));
   return createHandler({ ...deps, reviews, limits }, { driverName, maxDurationMs: settings.maxDurationMs });
 }

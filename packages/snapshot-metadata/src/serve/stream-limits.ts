@@ -41,7 +41,7 @@ export function createStreamLimits(
 }
 
 function exhausted(row: RefusalRow, message: string): Refusal {
-  return new Refusal(row, 'ResourceExhausted', message);
+  return new Refusal(row, { code: 'ResourceExhausted', message });
 }
 
 function createCount() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { codecOf } from '@csi-sidecars/csi/testing';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createScan, DriverViolation, type ScanOptions } from './scan.ts';
 
