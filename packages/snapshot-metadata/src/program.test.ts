@@ -9,9 +9,10 @@ import { csiError, type Handlers } from '@csi-sidecars/csi/testing';
 import { freePort, type TestCertificate, until } from '@csi-sidecars/runtime/testing';
 import { fakeHost, runOverDriver, type DrivenProgram } from '@csi-sidecars/sidecar/testing';
 import { afterEach, expect, it } from 'vitest';
-import { aClient, type TestClient } from '../testing/client.ts';
-import { allObjects, types } from '../testing/objects.ts';
-import { ca, issue } from '../testing/serving.ts';
+import type { Transport } from '@csi-sidecars/runtime';
+import { aClient, anAllocatedRequest, type TestClient } from '../testing/client.ts';
+import { allObjects, audience, types } from '../testing/objects.ts';
+import { allocatedMethod, aMessage, ca, issue } from '../testing/serving.ts';
 import { runSnapshotMetadata } from './program.ts';
 
 const pluginName = '/csi.v1.Identity/GetPluginInfo';
@@ -22,6 +23,8 @@ const ready: Handlers = {
   [probe]: () => ({}),
   [capabilities]: () => ({ capabilities: [{ service: { type: 'SNAPSHOT_METADATA_SERVICE' } }] }),
 };
+
+type TransportResponse = Awaited<ReturnType<Transport>>;
 
 const cleanups: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -47,6 +50,16 @@ function mounted(pair: TestCertificate = issue()) {
   return { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key'), replace };
 }
 
+/** Every token is valid, and every access allowed. */
+function reviewed(path: string): Promise<TransportResponse> | undefined {
+  if (!/tokenreviews|subjectaccessreviews/.test(path)) return undefined;
+  const status = { authenticated: true, user: { username: 'user' }, audiences: [audience], allowed: true };
+  const body = (async function* () {
+    yield Buffer.from(JSON.stringify({ spec: {}, status }));
+  })();
+  return Promise.resolve({ status: 201, headers: { 'content-type': 'application/json' }, body });
+}
+
 interface Options {
   readonly handlers?: Handlers;
   readonly args?: readonly string[];
@@ -59,6 +72,7 @@ async function start({ handlers = ready, args = [], files = mounted() }: Options
     handlers,
     types,
     seed: allObjects(),
+    intercept: (transport) => (request) => reviewed(request.path) ?? transport(request),
     args: [
       `--tls-cert=${files.cert}`,
       `--tls-key=${files.key}`,
@@ -396,11 +410,38 @@ it('[snapshot-metadata#87,88] given a signal, then /health is 503, and the progr
   const closed = new Promise((resolve) => client.session.once('close', resolve));
   await new Promise((resolve) => client.session.once('connect', resolve));
   program.host.stop();
+  await program.logged('NOT_SERVING');
+  // An idle connection is given a second to close.
+  await program.host.clock.advance(1_000);
   await closed;
   await expect(nameAt(program.port)).rejects.toThrow('ECONNREFUSED');
   client.close();
   expect(await program.code).toBe(0);
   expect(program.host.connections()).toBe(0);
+});
+
+it('[snapshot-metadata#87,E1] given a signal during a stream that does not end, then it may go on for 20 seconds, and the program ends with 0', async () => {
+  const handlers: Handlers = { ...ready, [allocatedMethod]: (call) => void call.write(aMessage(0)) };
+  const program = await start({ handlers });
+  await program.logged('SERVING');
+  const stream = program.client().open('allocated', anAllocatedRequest);
+  expect((await stream.next()).done).toBe(false);
+  program.host.stop();
+  await program.logged('NOT_SERVING');
+  expect(await program.http('/health')).toEqual({ status: 503, body: 'not ready' });
+  let isEnded = false;
+  const ending = program.code.then((code) => {
+    isEnded = true;
+    return code;
+  });
+  await program.host.clock.advance(19_999);
+  expect(isEnded).toBe(false);
+  await program.host.clock.advance(1);
+  expect(await stream.next()).toMatchObject({
+    done: true,
+    value: { code: 'Unavailable', detail: 'the sidecar is shutting down' },
+  });
+  expect(await ending).toBe(0);
 });
 
 it('given a signal while the driver is not ready, then exit 0', async () => {

@@ -103,7 +103,7 @@ it('given VersionTLS13, then TLS 1.2 is refused, also with a later certificate',
   socket.destroy();
 });
 
-it('given one connection more than the limit, then one that serves nobody is closed, and a stream goes on', async () => {
+it('given one connection more than the limit, then one without a stream is closed, and a stream goes on', async () => {
   let call: AllocatedCall | undefined;
   await using service = await serving({
     settings: { maxConnections: 3 },
@@ -236,7 +236,7 @@ function healthClient(port: number) {
   return new Client(`localhost:${port}`, credentials.createSsl(Buffer.from(ca)));
 }
 
-const nobody = Buffer.from([10, 1, 120]);
+const unknownService = Buffer.from([10, 1, 120]);
 it('given the client of grpc-js, then health is answered without a token, and a stream is read to its end', async () => {
   await using service = await serving({ state: 'waiting' });
   const client = healthClient(service.server.port);
@@ -249,7 +249,7 @@ it('given the client of grpc-js, then health is answered without a token, and a 
   expect(await ask('check', Buffer.alloc(0))).toEqual([8, 2]);
   service.health.setServing();
   expect(await ask('check', Buffer.alloc(0))).toEqual([8, 1]);
-  expect(await ask('check', nobody)).toEqual([status.NOT_FOUND, 'unknown service']);
+  expect(await ask('check', unknownService)).toEqual([status.NOT_FOUND, 'unknown service']);
   expect(await ask('list', Buffer.alloc(0))).toEqual([10, 4, 18, 2, 8, 1]);
   const codec = publicMetadataCodec(publicMethods.allocated)!;
   const stream = client.makeServerStreamRequest(
@@ -270,7 +270,7 @@ it('[snapshot-metadata#91] given a watch of the health, then it sees each change
   const deps = { clock: new FakeClock(), log: recordingLogger(), health, handler };
   const server = await startServer(deps, { port: 0, pair: issue(), tls: usualTls(), maxConnections: 512 });
   const client = healthClient(server.port);
-  const watches = [Buffer.alloc(0), nobody].map((message) => {
+  const watches = [Buffer.alloc(0), unknownService].map((message) => {
     const seen: number[] = [];
     const ended = new Promise((resolve) =>
       client['watch']!(message)

@@ -28,7 +28,7 @@ export interface MetadataServer {
   readonly port: number;
   /** For connections from now on. */
   readonly use: (pair: Pair) => void;
-  /** Accepts no more connections and calls. Resolves when the calls that run have ended. */
+  /** Accepts no more connections and calls. Resolves when the calls that run have ended, and their connections with them. */
   readonly drain: () => Promise<void>;
   /** Closes everything at once. */
   readonly close: () => Promise<void>;
@@ -94,6 +94,10 @@ export async function startServer(deps: ServerDeps, options: ServerOptions): Pro
       server.close(() => closed.resolve());
       connections.destroy();
       await calls.ended();
+      // The statuses of the last calls may still be on their way: each connection closes behind its own.
+      const late = Promise.withResolvers<void>();
+      using _ = deps.clock.timer(statusGraceMs, late.resolve);
+      await Promise.race([closed.promise, late.promise]);
     },
     close: async () => {
       server.close(() => closed.resolve());
