@@ -97,7 +97,7 @@ export type { WrittenCache } from './api/write-object.ts';
 export { toError } from './api/errors.ts';
 // Events and finalizers.
 export { createEventRecorder } from './event-recorder/create-event-recorder.ts';
-export type { EventRecorder, RecordedEvent } from './event-recorder/recorder.ts';
+export type { AwaitableRecorder, Delivery, EventRecorder, RecordedEvent } from './event-recorder/recorder.ts';
 export { finalizersWith, finalizersWithout } from './finalizer/finalizer-patch.ts';
 export { addedFinalizer, removedFinalizer } from './finalizer/finalizer-patch.ts';
 export { addFinalizer, removeFinalizer } from './finalizer/write-finalizer.ts';

@@ -50,7 +50,7 @@ export function createEventBuilder(
 
   return {
     nameFor,
-    build: ({ apiVersion, kind, metadata }, { type, reason, message, fieldPath, name: sharedName }) => {
+    build: ({ apiVersion, kind, metadata }, { type, reason, message, fieldPath, name: sharedName, annotations }) => {
       if (type !== 'Normal' && type !== 'Warning') return { kind: 'refused', because: 'Unsupported event type' };
       if (apiVersion === undefined || kind === undefined || metadata?.name === undefined) {
         return { kind: 'refused', because: 'Could not construct reference, will not report event' };
@@ -62,7 +62,7 @@ export function createEventBuilder(
         event: {
           apiVersion: apiVersionOf(events),
           kind: events.kind,
-          metadata: { name: sharedName ?? nameFor(name), namespace: namespace ?? 'default' },
+          metadata: definedOnly({ name: sharedName ?? nameFor(name), namespace: namespace ?? 'default', annotations }),
           involvedObject: definedOnly({ apiVersion, kind, namespace, name, uid, resourceVersion, fieldPath }),
           type,
           reason,

@@ -576,3 +576,63 @@ describe('flush', () => {
     await aFixture().recorder.flush();
   });
 });
+
+describe('deliver', () => {
+  const isCreate = ({ verb }: FaultTarget): boolean => verb === 'create';
+
+  it('given an event that is written, with an annotation, then written, and the event has the annotation', async () => {
+    const { clock, recorder, stored } = aFixture();
+    const delivered = recorder.deliver(claim('data'), warning('x', { annotations: { 'example.com/kind': 'Foo' } }));
+    await clock.advance(0);
+    expect(await delivered).toBe('written');
+    expect(stored().map(({ metadata }) => metadata?.annotations)).toEqual([{ 'example.com/kind': 'Foo' }]);
+  });
+
+  it('given a server that does not answer once, then dropped after one try, and a repetition is written', async () => {
+    const { clock, recorder, stored } = aFixture([{ when: isCreate, fault: broken, times: 1 }]);
+    const delivered = recorder.deliver(claim('data'), warning('x'));
+    await clock.advance(0);
+    expect(await delivered).toBe('dropped');
+    expect([stored(), clock.pending]).toEqual([[], 0]);
+    const again = recorder.deliver(claim('data'), warning('x'));
+    await clock.advance(0);
+    expect([await again, stored().length]).toEqual(['written', 1]);
+  });
+
+  it('given a refusal by the server, or an object without a kind, then refused', async () => {
+    const { clock, recorder } = aFixture([
+      { when: isCreate, fault: { kind: 'status', point: 'before', code: 403, reason: 'Forbidden' } },
+    ]);
+    const delivered = recorder.deliver(claim('data'), warning('x'));
+    await clock.advance(0);
+    expect([await delivered, await recorder.deliver({ metadata: { name: 'a' } }, warning('x'))]).toEqual([
+      'refused',
+      'refused',
+    ]);
+  });
+
+  it('given more events of an object than the filter lets through, then filtered', async () => {
+    const { clock, recorder } = aFixture();
+    const deliveries = numbered(26).map(() => recorder.deliver(claim('data'), warning('same')));
+    await clock.advance(0);
+    expect((await Promise.all(deliveries)).slice(24)).toEqual(['written', 'filtered']);
+  });
+
+  it('given a thousand events that wait, then the next one is dropped at once', async () => {
+    const { clock, recorder } = aFixture([{ when: isCreate, fault: { kind: 'hang', point: 'before' }, times: Infinity }]);
+    for (const name of numbered(1000)) recorder.record(claim(name), warning('x'));
+    expect(await recorder.deliver(claim('one-more'), warning('x'))).toBe('dropped');
+    const flushed = recorder.flush();
+    await clock.advance(2000);
+    await flushed;
+  });
+
+  it('given a flush that ends before the events are written, then they are dropped', async () => {
+    const { clock, recorder } = aFixture([{ when: isCreate, fault: { kind: 'hang', point: 'before' }, times: Infinity }]);
+    const deliveries = [1, 2].map(() => recorder.deliver(claim('data'), warning('x')));
+    const flushed = recorder.flush();
+    await clock.advance(2000);
+    await flushed;
+    expect(await Promise.all(deliveries)).toEqual(['dropped', 'dropped']);
+  });
+});

@@ -7,14 +7,14 @@
  * Not here: which events are written at all (correlator.ts), and what the server makes of a write (event-writer.ts).
  */
 import type { ApiClient } from '../api/client.ts';
-import type { Event } from '../api/objects.ts';
+import type { Event, KubeObject } from '../api/objects.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { Random } from '../clock/random.ts';
 import type { Logger } from '../log/logger.ts';
 import { createEventBuilder } from './build-event.ts';
 import { type Correlated, createCorrelator } from './correlator.ts';
 import { writeEvent } from './event-writer.ts';
-import type { EventRecorder } from './recorder.ts';
+import type { AwaitableRecorder, Delivery, RecordedEvent } from './recorder.ts';
 
 export interface EventRecorderDeps {
   readonly client: ApiClient;
@@ -37,11 +37,17 @@ export interface EventRecorderOptions {
   readonly delayMs?: number;
 }
 
+interface Recorded {
+  readonly event: Event;
+  /** Of an event that its caller repeats, which is tried once. */
+  readonly ended?: ((delivery: Delivery) => void) | undefined;
+}
+
 /** The events of one object that are not written yet. */
 interface Line {
   readonly object: string;
   /** The first one is being worked on. */
-  readonly waiting: Event[];
+  readonly waiting: Recorded[];
   /** The write that its first attempt decided on. */
   correlated: Correlated | undefined;
   /** Number of attempts to write the first of these events. */
@@ -62,7 +68,7 @@ const retryPauseMs = 10_000;
 const maxWrites = 4;
 const defaultFlushMs = 2000;
 
-export function createEventRecorder(deps: EventRecorderDeps, options: EventRecorderOptions): EventRecorder {
+export function createEventRecorder(deps: EventRecorderDeps, options: EventRecorderOptions): AwaitableRecorder {
   const { client, clock, random, logger, onDropped } = deps;
   const { delayMs = 0 } = options;
   const builder = createEventBuilder(deps, { component: options.component, host: options.host ?? '' });
@@ -82,16 +88,16 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
   /** Called when no event is left. */
   let idle: (() => void) | undefined;
 
-  function enqueue(event: Event): void {
-    const { kind, namespace, name, uid } = event.involvedObject;
+  function enqueue(recorded: Recorded): void {
+    const { kind, namespace, name, uid } = recorded.event.involvedObject;
     const object = [kind, namespace, name, uid].join('/');
     unwritten += 1;
     const line = lines.get(object);
     if (line !== undefined) {
-      line.waiting.push(event);
+      line.waiting.push(recorded);
       return;
     }
-    const begun: Line = { object, waiting: [event], correlated: undefined, tries: 0 };
+    const begun: Line = { object, waiting: [recorded], correlated: undefined, tries: 0 };
     lines.set(object, begun);
     void begin(begun);
   }
@@ -124,7 +130,7 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
       } catch (error) {
         // A defect costs its event: neither the process, nor the writer of all the others.
         logger.error(error, 'Unable to write event (defect)');
-        finish(turn.line);
+        finish(turn.line, 'refused');
       }
     }
     writers -= 1;
@@ -132,24 +138,27 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
 
   /** One try of a line's first event. */
   async function deliver({ line, signal }: Turn): Promise<void> {
-    const [event] = line.waiting;
-    if (event === undefined) return;
+    const [first] = line.waiting;
+    if (first === undefined) return;
+    const { event, ended } = first;
     const correlated = (line.correlated ??= correlator.correlate(event));
     if (correlated.kind === 'dropped') {
-      finish(line);
+      finish(line, 'filtered');
       return;
     }
     line.tries += 1;
-    const isLastTry = line.tries === maxTries || hurry.signal.aborted;
+    const isLastTry = ended !== undefined || line.tries === maxTries || hurry.signal.aborted;
     const result = await writeEvent(client, correlated, signal);
     switch (result.kind) {
       case 'written':
         correlator.remember(correlated.key, result.event);
-        break;
+        finish(line, 'written');
+        return;
       case 'rejected':
         if (result.expected) logger.info(5, 'Server rejected event (will not retry!)', { err: result.error });
         else logger.error(result.error, 'Server rejected event (will not retry!)', factsOf(event));
-        break;
+        finish(line, 'refused');
+        return;
       case 'unanswered':
         if (!isLastTry && !signal.aborted) {
           logger.error(result.error, 'Unable to write event (may retry after sleeping)', factsOf(event));
@@ -158,8 +167,8 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
         }
         logger.error(result.error, 'Unable to write event (retry limit exceeded!)', factsOf(event));
         onDropped?.();
+        finish(line, 'dropped');
     }
-    finish(line);
   }
 
   /** Other writers continue meanwhile. */
@@ -168,13 +177,14 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
     queue(line);
   }
 
-  function finish(line: Line): void {
-    line.waiting.shift();
+  function finish(line: Line, delivery: Delivery): void {
+    const finished = line.waiting.shift();
     line.correlated = undefined;
     line.tries = 0;
     unwritten -= 1;
     if (line.waiting.length > 0) queue(line);
     else lines.delete(line.object);
+    finished?.ended?.(delivery);
     if (unwritten === 0) idle?.();
   }
 
@@ -188,41 +198,47 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
     if (unwritten > 0)
       logger.error(undefined, 'Dropped events that could not be written in time', { count: unwritten });
     for (const line of lines.values()) {
-      for (const _ of line.waiting.splice(1)) {
+      for (const { ended } of line.waiting.splice(1)) {
         unwritten -= 1;
         onDropped?.();
+        ended?.('dropped');
       }
     }
     giveUp.abort();
     [hurry, giveUp, idle] = [new AbortController(), new AbortController(), undefined];
   }
 
-  return {
-    record: (regarding, recorded) => {
-      try {
-        const built = builder.build(regarding, recorded);
-        if (built.kind === 'refused') {
-          logger.error(undefined, built.because, {
-            kind: regarding.kind,
-            type: recorded.type,
-            reason: recorded.reason,
-          });
-          return;
-        }
-        logger.info(0, 'Event occurred', factsOf(built.event));
-        if (unwritten >= maxUnwritten) {
-          logger.error(
-            undefined,
-            'Unable to record event: too many queued events, dropped event',
-            factsOf(built.event),
-          );
-          onDropped?.();
-          return;
-        }
-        enqueue(built.event);
-      } catch (error) {
-        logger.error(error, 'Unable to record event');
+  /** Never throws. Undefined: it is queued. */
+  function accept(regarding: KubeObject, recorded: RecordedEvent, ended?: Recorded['ended']): Delivery | undefined {
+    try {
+      const built = builder.build(regarding, recorded);
+      if (built.kind === 'refused') {
+        const { type, reason } = recorded;
+        logger.error(undefined, built.because, { kind: regarding.kind, type, reason });
+        return 'refused';
       }
+      const facts = factsOf(built.event);
+      logger.info(0, 'Event occurred', facts);
+      if (unwritten >= maxUnwritten) {
+        logger.error(undefined, 'Unable to record event: too many queued events, dropped event', facts);
+        onDropped?.();
+        return 'dropped';
+      }
+      enqueue({ event: built.event, ended });
+      return undefined;
+    } catch (error) {
+      logger.error(error, 'Unable to record event');
+      return 'refused';
+    }
+  }
+
+  return {
+    record: (regarding, recorded) => void accept(regarding, recorded),
+    deliver: (regarding, recorded) => {
+      const { promise, resolve } = Promise.withResolvers<Delivery>();
+      const delivery = accept(regarding, recorded, resolve);
+      if (delivery !== undefined) resolve(delivery);
+      return promise;
     },
     flush: async (timeoutMs = defaultFlushMs) => {
       if (unwritten === 0) return;

@@ -14,6 +14,21 @@ export interface EventRecorder {
   flush(timeoutMs?: number): Promise<void>;
 }
 
+/** For a caller that repeats an event until it is written. */
+export interface AwaitableRecorder extends EventRecorder {
+  /**
+   * Records an event, and resolves with what became of it. Never rejects. It is tried once: the caller decides whether and when to repeat it.
+   * Events of one object are written in order, so it waits for those of the same object that were recorded before.
+   */
+  deliver(regarding: KubeObject, event: RecordedEvent): Promise<Delivery>;
+}
+
+/**
+ * `filtered`: not written, because the object has too many events. `refused`: by the server, or before it was sent, and it will be again.
+ * `dropped`: there was no room or no answer, so another attempt may succeed.
+ */
+export type Delivery = 'written' | 'filtered' | 'refused' | 'dropped';
+
 export interface RecordedEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -25,4 +40,6 @@ export interface RecordedEvent {
    * object.
    */
   readonly name?: string;
+  /** Of the Event object when it is made. What only repeats it changes none. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }

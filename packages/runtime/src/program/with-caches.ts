@@ -5,7 +5,7 @@ import { withOutageLog } from '../api/outage-log.ts';
 import { linkSignals } from '../clock/deadline.ts';
 import type { ControllerPorts, Controller } from '../controller/controller.ts';
 import { createEventRecorder, type EventRecorderOptions } from '../event-recorder/create-event-recorder.ts';
-import type { EventRecorder } from '../event-recorder/recorder.ts';
+import type { AwaitableRecorder, EventRecorder } from '../event-recorder/recorder.ts';
 import type { InformerDeps } from '../informer/create-informer.ts';
 import { createInformerFactory, type InformerFactory } from '../informer/factory.ts';
 import type { LeadingWork } from '../lease/leader-elector.ts';
@@ -16,7 +16,7 @@ import { withWriteOptions } from '../api/with-write-options.ts';
 
 export interface LeadingPorts extends ControllerPorts {
   /** What these recorders have not written yet is written before the lease is released. */
-  readonly recorderOf: (options: EventRecorderOptions) => EventRecorder;
+  readonly recorderOf: (options: EventRecorderOptions) => AwaitableRecorder;
 }
 
 export interface WithCachesDeps extends Omit<ControllerPorts, 'informers' | 'queueMetrics' | 'gate'> {
@@ -39,7 +39,7 @@ export function withCaches(
     const recorders: EventRecorder[] = [];
     using _ = deps.inspection?.leads();
     const ports = { ...deps, client, queueMetrics, informers, gate };
-    const recorderOf = (options: EventRecorderOptions): EventRecorder => {
+    const recorderOf = (options: EventRecorderOptions): AwaitableRecorder => {
       const recorder = createEventRecorder(ports, options);
       recorders.push(recorder);
       return recorder;
