@@ -14,6 +14,7 @@ const programsWithRows = [
   'health-monitor',
   'snapshot-controller',
   'snapshot-metadata',
+  'data-source-validator',
   'all-in-one',
 ];
 
@@ -185,6 +186,7 @@ it('given a comment that cites rows, then the page of its package has them', () 
       'snapshot-metadata',
       'explain',
     ].flatMap((program) => [...tableRows(program)]),
+    ...['provisioner', ...programsWithRows, 'explain'].flatMap((program) => [...tableRows(program)]),
     // The other pages of csi-provisioner.
     ...['-sources', '-topology-capacity'].flatMap((other) =>
       [...tableRows(`provisioner${other}`)].map((row) => row.replace(other, '')),

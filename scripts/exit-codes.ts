@@ -229,6 +229,7 @@ const leaseNames = [
   'external-health-monitor-leader-test-csi-example-com',
   'external-snapshotter-leader-test-csi-example-com',
   'snapshot-controller-leader',
+  'data-source-validator-leader',
 ];
 
 function kubeconfigFor(server: string): object {

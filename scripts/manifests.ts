@@ -10,6 +10,7 @@ import {
 } from '../packages/all-in-one/src/manifest.ts';
 import { attacherManifest } from '../packages/attacher/src/manifest.ts';
 import { healthMonitorManifest } from '../packages/health-monitor/src/manifest.ts';
+import { dataSourceValidatorManifest } from '../packages/data-source-validator/src/manifest.ts';
 import { livenessprobeManifest } from '../packages/livenessprobe/src/manifest.ts';
 import { nodeDriverRegistrarManifest } from '../packages/node-driver-registrar/src/manifest.ts';
 import { provisionerManifest } from '../packages/provisioner/src/manifest.ts';
@@ -29,6 +30,7 @@ export const manifests: readonly (ProgramManifest & { readonly name: ProgramName
   healthMonitorManifest,
   snapshotControllerManifest,
   snapshotMetadataManifest,
+  dataSourceValidatorManifest,
   webhookManifest,
   nodeDriverRegistrarManifest,
   livenessprobeManifest,
@@ -56,3 +58,5 @@ export type BuiltControllerName =
   | (typeof snapshotterManifest)['name']
   | (typeof healthMonitorManifest)['name']
   | (typeof snapshotControllerManifest)['name'];
+  | (typeof snapshotControllerManifest)['name']
+  | (typeof dataSourceValidatorManifest)['name'];

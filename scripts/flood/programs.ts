@@ -127,6 +127,7 @@ async function tableOf({ bin, folder, socket, kubeconfig }: Place): Promise<read
     ['csi-resizer', leader('csi-resizer', csi)],
     ['csi-snapshotter', leader('csi-snapshotter', csi)],
     ['snapshot-controller', leader('snapshot-controller')],
+    ['volume-data-source-validator', leader('volume-data-source-validator')],
     ['csi-sidecars all', leader('csi-sidecars', '--controllers=attacher,provisioner,resizer,snapshotter', csi)],
     ['livenessprobe', served(['livenessprobe', csi, endpoint], '/healthz', '/healthz')],
     [

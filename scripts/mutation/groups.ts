@@ -30,6 +30,7 @@ const packages = [
   'resizer',
   'snapshotter',
   'snapshot-controller',
+  'data-source-validator',
   'runtime',
   'sidecar',
   'all-in-one',

@@ -3,10 +3,7 @@ import { expect, it } from 'vitest';
 import { rightsGranted } from '../audit/analyse.ts';
 import type { AuditedRequest } from '../audit/read-audit.ts';
 import type { ControllerName } from '../processes/program.ts';
-import { subjects } from '../scenarios/sidecars.ts';
-import { chartRules, exceptions, unusedChartRights } from './chart-rights.ts';
-
-const programs = Object.keys(subjects) as readonly ControllerName[];
+import { chartPrograms, chartRules, exceptions, unusedChartRights } from './chart-rights.ts';
 
 /** The request that uses a right. */
 function using(right: string, code = 200): AuditedRequest {
@@ -18,7 +15,7 @@ function using(right: string, code = 200): AuditedRequest {
 
 const grantedTo = (program: ControllerName): readonly string[] => [...rightsGranted(chartRules(program))];
 
-it.each(programs)('given requests that use all that the charts grant %s, then nothing is unused', (program) => {
+it.each(chartPrograms)('given requests that use all that the charts grant %s, then nothing is unused', (program) => {
   const granted = grantedTo(program);
   expect(granted.length).toBeGreaterThan(5);
   expect(
@@ -29,7 +26,7 @@ it.each(programs)('given requests that use all that the charts grant %s, then no
   ).toEqual([]);
 });
 
-it.each(programs)(
+it.each(chartPrograms)(
   'given a right of %s that is used by no request, or by a refused one, then it is named',
   (program) => {
     const excepted = exceptions.filter((each) => each.program === program).map(({ right }) => right);

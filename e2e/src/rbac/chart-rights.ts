@@ -59,6 +59,15 @@ export const exceptions: readonly Exception[] = [
   },
 ];
 
+/** Those that a chart runs by themselves. */
+export const chartPrograms: readonly ControllerName[] = [
+  'csi-provisioner',
+  'csi-attacher',
+  'csi-resizer',
+  'csi-snapshotter',
+  'snapshot-controller',
+];
+
 interface ChartRules {
   readonly sidecars: Readonly<Record<string, { readonly minimal: readonly PolicyRule[] }>>;
   readonly leases: { readonly minimal: readonly PolicyRule[] };

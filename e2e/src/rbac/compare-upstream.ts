@@ -35,6 +35,10 @@ const published: Readonly<Record<ControllerName, Published>> = {
     module: 'github.com/kubernetes-csi/external-snapshotter',
     file: `${deploy}/snapshot-controller/rbac-snapshot-controller.yaml`,
   },
+  'volume-data-source-validator': {
+    module: 'github.com/kubernetes-csi/volume-data-source-validator',
+    file: `${deploy}/rbac-data-source-validator.yaml`,
+  },
 };
 
 const usage = `usage: npm run rbac-drift -- [<program>=<release> ...]\nprograms: ${Object.keys(published).join(', ')}\n`;

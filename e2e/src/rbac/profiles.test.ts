@@ -6,6 +6,7 @@ import { clusterRules as resizerRules } from '@csi-sidecars/resizer';
 import { leaseRules, type UsedRule } from '@csi-sidecars/runtime';
 import { clusterRules as snapshotterRules } from '@csi-sidecars/snapshotter';
 import { clusterRules as snapshotControllerRules } from '@csi-sidecars/snapshot-controller';
+import { clusterRules as validatorRules } from '@csi-sidecars/data-source-validator';
 import { describe, expect, it } from 'vitest';
 import { rightsGranted } from '../audit/analyse.ts';
 import { accountOf, extraRules, rbacObjects, rulesOf, type RbacProfile, type RbacSubject } from './profiles.ts';
@@ -26,7 +27,15 @@ const accounts = [
     lease: 'external-health-monitor-leader-p-01-e2e-csi-test',
   },
   { subject: 'snapshot-controller', account: 'snapshot-controller', lease: 'snapshot-controller-leader' },
+  {
+    subject: 'volume-data-source-validator',
+    account: 'volume-data-source-validator',
+    lease: 'data-source-validator-leader',
+  },
 ] as const;
+/** Upstream's manifest runs it without an election. */
+const hasNoRole = (profile: RbacProfile, subject: RbacSubject): boolean =>
+  profile === 'stock' && subject === 'volume-data-source-validator';
 const cases = (['stock', 'minimal'] as const).flatMap((profile) => accounts.map((each) => ({ profile, ...each })));
 
 describe.each(cases)('profile $profile of $subject', ({ profile, subject, account }) => {
@@ -38,7 +47,11 @@ describe.each(cases)('profile $profile of $subject', ({ profile, subject, accoun
     expect(new Set(namespaces)).toEqual(new Set(['p-01']));
     const subjects = objects.flatMap((object) => object.subjects ?? []);
     expect(subjects).toEqual(
-      Array.from({ length: 2 }, () => ({ kind: 'ServiceAccount', name: account, namespace: 'p-01' })),
+      Array.from({ length: hasNoRole(profile, subject) ? 1 : 2 }, () => ({
+        kind: 'ServiceAccount',
+        name: account,
+        namespace: 'p-01',
+      })),
     );
   });
 
@@ -62,6 +75,10 @@ it.each<{ subject: RbacSubject; beyond: readonly string[] }>([
   { subject: 'external-snapshotter', beyond: [] },
   { subject: 'external-health-monitor-controller', beyond: [] },
   { subject: 'snapshot-controller', beyond: [] },
+  {
+    subject: 'volume-data-source-validator',
+    beyond: ['create', 'get', 'update', 'watch'].map((verb) => `${verb} leases.coordination.k8s.io`),
+  },
 ])('given both profiles of $subject, then minimal grants beyond stock: $beyond', ({ subject, beyond }) => {
   const granted = (profile: RbacProfile): ReadonlySet<string> =>
     rightsGranted(rulesOf(rbacObjects({ profile, subject }, placement)));
@@ -98,6 +115,7 @@ it.each<{ subject: RbacSubject; used: readonly UsedRule[]; inReserve: RegExp }>(
   { subject: 'external-resizer', used: resizerRules, inReserve: /^$/ },
   { subject: 'external-snapshotter', used: snapshotterRules, inReserve: /^$/ },
   { subject: 'external-health-monitor-controller', used: healthMonitorRules, inReserve: /^$/ },
+  { subject: 'volume-data-source-validator', used: validatorRules, inReserve: /^$/ },
   // Nodes are for distributed snapshotting, which has to be switched on.
   {
     subject: 'snapshot-controller',

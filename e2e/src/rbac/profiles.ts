@@ -19,6 +19,8 @@ export type RbacSubject =
   | 'external-snapshotter'
   | 'external-health-monitor-controller'
   | 'snapshot-controller';
+  | 'snapshot-controller'
+  | 'volume-data-source-validator';
 
 export interface RbacObject extends KubeObject {
   readonly kind: string;
@@ -56,6 +58,7 @@ const locks: Readonly<Record<RbacSubject, (driverName: string) => string>> = {
   'external-snapshotter': (driver) => `external-snapshotter-leader-${driver}`,
   'external-health-monitor-controller': (driver) => `external-health-monitor-leader-${driver}`,
   'snapshot-controller': () => 'snapshot-controller-leader',
+  'volume-data-source-validator': () => 'data-source-validator-leader',
 };
 
 export function leaseNameOf(subject: RbacSubject, driverName: string): string {

@@ -5,6 +5,8 @@
  */
 import { attacherSidecar } from '@csi-sidecars/attacher';
 import type { Handlers } from '@csi-sidecars/csi/testing';
+import { runDataSourceValidator } from '@csi-sidecars/data-source-validator';
+import { populatorType } from '@csi-sidecars/data-source-validator/testing';
 import { provisionerSidecar } from '@csi-sidecars/provisioner';
 import { resizerSidecar } from '@csi-sidecars/resizer';
 import type { Transport } from '@csi-sidecars/runtime';
@@ -24,6 +26,8 @@ const programs = {
   // It has no driver.
   'snapshot-controller': (deps: ProgramDeps) =>
     runSnapshotController({ ...deps, host: { ...deps.host, args: deps.host.args.slice(1) } }),
+  'volume-data-source-validator': (deps: ProgramDeps) =>
+    runDataSourceValidator({ ...deps, host: { ...deps.host, args: deps.host.args.slice(1) } }),
 } as const;
 
 interface Case {
@@ -74,6 +78,7 @@ const cases: readonly Case[] = [
   { program: 'csi-snapshotter', can: everything, args: ['--feature-gates=CSIVolumeGroupSnapshot=false'] },
   { program: 'snapshot-controller', can: [] },
   { program: 'snapshot-controller', can: [], args: ['--enable-distributed-snapshotting'] },
+  { program: 'volume-data-source-validator', can: [] },
   { program: 'snapshot-controller', can: [], args: ['--feature-gates=CSIVolumeGroupSnapshot=false'] },
 ];
 
@@ -135,7 +140,7 @@ it.each(cases)(
   async (each) => {
     await using program = await runOverDriver(programs[each.program], {
       handlers: handlersOf(each),
-      types: [...typesOf(each), { ...grants, kind: 'ReferenceGrant' }],
+      types: [...typesOf(each), populatorType, { ...grants, kind: 'ReferenceGrant' }],
       args: each.args ?? [],
       env: { NAMESPACE: 'csi', POD_NAME: 'pod', NODE_NAME: 'n' },
       intercept: showingNothing,

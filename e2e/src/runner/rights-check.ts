@@ -18,8 +18,7 @@ import {
   type Right,
 } from '../audit/analyse.ts';
 import type { AuditedRequest } from '../audit/read-audit.ts';
-import type { ControllerName } from '../processes/program.ts';
-import { unusedChartRights } from '../rbac/chart-rights.ts';
+import { chartPrograms, unusedChartRights } from '../rbac/chart-rights.ts';
 import { accountOf, rbacObjects, rulesOf, type RbacSubject } from '../rbac/profiles.ts';
 import { namespaceOf } from '../scenarios/context.ts';
 import type { Need } from '../scenarios/needs.ts';
@@ -100,7 +99,7 @@ export function checkChartRights({ controlPlane, has }: TestRun): Result {
     return { ...base, outcome: { kind: 'not applicable', missing } };
   }
   const requests = controlPlane.audit().filter(isServiceAccount);
-  const unused = (Object.keys(subjects) as ControllerName[]).flatMap((program) => {
+  const unused = chartPrograms.flatMap((program) => {
     const own = requests.filter(({ user }) => user.endsWith(`:${program}`));
     return unusedChartRights(program, own).map((right) => `${program}: ${right}`);
   });

@@ -81,6 +81,7 @@ export const subjects: Readonly<Record<ControllerName, RbacSubject>> = {
   'csi-snapshotter': 'external-snapshotter',
   'csi-external-health-monitor-controller': 'external-health-monitor-controller',
   'snapshot-controller': 'snapshot-controller',
+  'volume-data-source-validator': 'volume-data-source-validator',
 };
 
 /** What the combined program runs here. */

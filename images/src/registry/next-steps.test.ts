@@ -19,6 +19,7 @@ it('given the images that were pushed, then the values of the charts and a comma
     'deployment/NAME csi-external-health-monitor-controller=ghcr.io/owner/csi-external-health-monitor-controller:v1.2.3',
     'deployment/snapshot-controller snapshot-controller=ghcr.io/owner/snapshot-controller:v1.2.3',
     'deployment/NAME csi-snapshot-metadata=ghcr.io/owner/csi-snapshot-metadata:v1.2.3',
+    'statefulset/volume-data-source-validator volume-data-source-validator=ghcr.io/owner/volume-data-source-validator:v1.2.3',
     'daemonset/NAME node-driver-registrar=ghcr.io/owner/csi-node-driver-registrar:v1.2.3',
     'daemonset/NAME liveness-probe=ghcr.io/owner/livenessprobe:v1.2.3',
   ]);

@@ -16,6 +16,7 @@ const kinds: Readonly<Record<string, string>> = {
   'csi-node-driver-registrar': 'daemonset/NAME',
   livenessprobe: 'daemonset/NAME',
   'snapshot-controller': 'deployment/snapshot-controller',
+  'volume-data-source-validator': 'statefulset/volume-data-source-validator',
 };
 /** Not a container beside a driver. */
 const notSwapped: ReadonlySet<string> = new Set(['csi-sidecars', 'snapshot-conversion-webhook']);

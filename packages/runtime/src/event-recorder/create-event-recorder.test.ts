@@ -619,7 +619,9 @@ describe('deliver', () => {
   });
 
   it('given a thousand events that wait, then the next one is dropped at once', async () => {
-    const { clock, recorder } = aFixture([{ when: isCreate, fault: { kind: 'hang', point: 'before' }, times: Infinity }]);
+    const { clock, recorder } = aFixture([
+      { when: isCreate, fault: { kind: 'hang', point: 'before' }, times: Infinity },
+    ]);
     for (const name of numbered(1000)) recorder.record(claim(name), warning('x'));
     expect(await recorder.deliver(claim('one-more'), warning('x'))).toBe('dropped');
     const flushed = recorder.flush();
@@ -628,7 +630,9 @@ describe('deliver', () => {
   });
 
   it('given a flush that ends before the events are written, then they are dropped', async () => {
-    const { clock, recorder } = aFixture([{ when: isCreate, fault: { kind: 'hang', point: 'before' }, times: Infinity }]);
+    const { clock, recorder } = aFixture([
+      { when: isCreate, fault: { kind: 'hang', point: 'before' }, times: Infinity },
+    ]);
     const deliveries = [1, 2].map(() => recorder.deliver(claim('data'), warning('x')));
     const flushed = recorder.flush();
     await clock.advance(2000);

@@ -233,7 +233,9 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
   }
 
   return {
-    record: (regarding, recorded) => void accept(regarding, recorded),
+    record: (regarding, recorded) => {
+      accept(regarding, recorded);
+    },
     deliver: (regarding, recorded) => {
       const { promise, resolve } = Promise.withResolvers<Delivery>();
       const delivery = accept(regarding, recorded, resolve);

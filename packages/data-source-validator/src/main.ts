@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+import { runMain } from '@csi-sidecars/sidecar';
+import { dataSourceValidatorProgram } from './flags.ts';
+import { runDataSourceValidator } from './program.ts';
+
+void runMain(dataSourceValidatorProgram.name, runDataSourceValidator);
