@@ -30,6 +30,8 @@ const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly
   volume: { may: [], types: ['runtime', 'csi'] },
   sidecar: { may: ['runtime', 'csi'] },
   ...Object.fromEntries(controllers.map((name) => [name, { may: ['runtime', 'csi', 'volume', 'sidecar'] }])),
+  // Both are singletons of the cluster. The program of the one can run the other, see docs/adr/0017-validator-beside-snapshot-controller.md.
+  'snapshot-controller': { may: ['runtime', 'csi', 'volume', 'sidecar', 'data-source-validator'] },
   ...Object.fromEntries(webhooks.map((name) => [name, { may: ['runtime', 'sidecar'] }])),
   ...Object.fromEntries(services.map((name) => [name, { may: ['runtime', 'grpc', 'csi', 'volume', 'sidecar'] }])),
   ...Object.fromEntries(nodePrograms.map((name) => [name, { may: ['runtime', 'grpc', 'csi', 'sidecar'] }])),
@@ -235,6 +237,14 @@ describe('doors between packages', () => {
       shipped,
     );
     expect(found).toEqual([]);
+  });
+
+  it('given snapshot-controller, then its program alone knows the controller that it can run beside its own', () => {
+    const found = shipped
+      .filter(({ pkg }) => pkg === 'snapshot-controller')
+      .filter(({ imports }) => imports.some(({ specifier }) => specifier === `${scope}data-source-validator`))
+      .map(({ path }) => basename(path));
+    expect(found).toEqual(['program.ts']);
   });
 
   it('[explain#87] given the dry run of a controller, then it decides nothing, and the loops are those of the controller', () => {

@@ -58,6 +58,9 @@ const leaseGrants = driverChart.leases.minimal.map(({ byName, ...rule }) =>
   inNamespace({ ...rule, ...(byName === true && { resourceNames: [lease] }) }),
 );
 
+const featureOf = (condition: string): string =>
+  ['groupSnapshots', 'DataSourceValidator'].find((feature) => condition.includes(feature)) ?? 'distributedSnapshotting';
+
 /** The rules that the template of snapshot-controller renders, between the lines of the template. */
 function snapshotControllerGrants(on: Features): readonly AccessRule[] {
   const text = readFileSync(join(charts, 'snapshot-controller', 'templates', '_rules.tpl'), 'utf8');
@@ -67,8 +70,7 @@ function snapshotControllerGrants(on: Features): readonly AccessRule[] {
     ).exec(text)?.[1] ?? '';
   const conditional = define('clusterRules.minimal').replaceAll(
     /\{\{- if (.*) \}\}\n([\s\S]*?)\n\{\{- end \}\}/g,
-    (_, condition: string, rules: string) =>
-      on.has(condition.includes('groupSnapshots') ? 'groupSnapshots' : 'distributedSnapshotting') ? rules : '',
+    (_, condition: string, rules: string) => (on.has(featureOf(condition)) ? rules : ''),
   );
   const rules = load(conditional) as readonly PolicyRule[];
   return [...rules.map(plain), ...leaseGrants];
@@ -146,13 +148,14 @@ const programs: Readonly<Record<string, Program>> = {
     needed: (on) => needing(neededRules(snapshotterRules, { groups: on.has('groupSnapshots') })),
   },
   'snapshot-controller': {
-    features: ['groupSnapshots', 'distributedSnapshotting'],
+    features: ['groupSnapshots', 'distributedSnapshotting', 'DataSourceValidator'],
     granted: snapshotControllerGrants,
     needed: (on) =>
       needing(
         neededRules(snapshotControllerRules, {
           groups: on.has('groupSnapshots'),
           distributed: on.has('distributedSnapshotting'),
+          validator: on.has('DataSourceValidator'),
         }),
       ),
   },

@@ -8,17 +8,23 @@ import { join } from 'node:path';
 import { leaseRules, type PolicyRule, type UsedRule } from '@csi-sidecars/runtime';
 import { leaseName } from '@csi-sidecars/runtime/internal';
 import { dump, loadAll } from 'js-yaml';
+import type { ProgramManifest } from '@csi-sidecars/sidecar';
 import { mergedRules } from '../merged-rules.ts';
+import { dataSourceValidatorManifest } from '../../packages/data-source-validator/src/manifest.ts';
 import { snapshotControllerManifest } from '../../packages/snapshot-controller/src/manifest.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const { rules, lockName } = snapshotControllerManifest;
+const { rules } = snapshotControllerManifest;
+const leaseOf = ({ lockName }: ProgramManifest): string => leaseName(lockName?.('') ?? '');
+
+const validatorIsOn = '`--enable-data-source-validator` is on';
 
 /** When the chart renders a rule, by what the table says of it. */
 const conditions: Readonly<Record<string, string>> = {
   'the gate CSIVolumeGroupSnapshot is on, and the cluster has its kinds':
     'include "snapshot-controller.groupSnapshots" .',
   '`--enable-distributed-snapshotting` is on': '.Values.controller.enableDistributedSnapshotting',
+  [validatorIsOn]: '.Values.controller.enableDataSourceValidator',
 };
 
 interface StockObject {
@@ -26,11 +32,19 @@ interface StockObject {
   readonly rules?: readonly PolicyRule[];
 }
 
-const stock = loadAll(
-  readFileSync(join(root, 'e2e', 'rbac', 'stock', 'snapshot-controller.yaml'), 'utf8'),
-) as StockObject[];
-const stockRules = (kind: string): readonly PolicyRule[] =>
-  stock.filter((object) => object.kind === kind).flatMap((object) => object.rules ?? []);
+function stockRules(
+  program: 'snapshot-controller' | 'volume-data-source-validator',
+  kind: string,
+): readonly PolicyRule[] {
+  const text = readFileSync(join(root, 'e2e', 'rbac', 'stock', `${program}.yaml`), 'utf8');
+  const objects = loadAll(text) as StockObject[];
+  return objects.filter((object) => object.kind === kind).flatMap((object) => object.rules ?? []);
+}
+
+/** What upstream grants the validator beyond what it grants snapshot-controller. */
+const stockPopulators = stockRules('volume-data-source-validator', 'ClusterRole')
+  .filter(({ resources }) => resources.includes('volumepopulators'))
+  .map((rule): UsedRule => ({ ...rule, when: { text: validatorIsOn, facts: ['validator'] } }));
 
 /** Commented out in upstream's file. */
 const stockNodes: UsedRule = {
@@ -41,7 +55,7 @@ const stockNodes: UsedRule = {
 };
 
 /** `create` cannot be restricted by name. Events need no rule here: the ClusterRole has them. */
-function minimalLeaseRules(): readonly PolicyRule[] {
+function minimalLeaseRules(): readonly UsedRule[] {
   return mergedRules(leaseRules)
     .filter(({ resources }) => resources.includes('leases'))
     .flatMap(({ apiGroups, resources, verbs }) => [
@@ -49,8 +63,15 @@ function minimalLeaseRules(): readonly PolicyRule[] {
       {
         apiGroups,
         resources,
-        resourceNames: [leaseName(lockName?.('') ?? '')],
+        resourceNames: [leaseOf(snapshotControllerManifest)],
         verbs: verbs.filter((verb) => verb !== 'create'),
+      },
+      {
+        apiGroups,
+        resources,
+        resourceNames: [leaseOf(dataSourceValidatorManifest)],
+        verbs: verbs.filter((verb) => verb !== 'create'),
+        when: { text: validatorIsOn, facts: ['validator'] },
       },
     ]);
 }
@@ -75,9 +96,13 @@ const text = [
   '',
   define('leaseRules.minimal', minimalLeaseRules()),
   '',
-  define('clusterRules.compatible', [...stockRules('ClusterRole'), stockNodes]),
+  define('clusterRules.compatible', [
+    ...stockRules('snapshot-controller', 'ClusterRole'),
+    stockNodes,
+    ...stockPopulators,
+  ]),
   '',
-  define('leaseRules.compatible', stockRules('Role')),
+  define('leaseRules.compatible', stockRules('snapshot-controller', 'Role')),
   '',
 ].join('\n');
 writeFileSync(join(root, 'charts', 'snapshot-controller', 'templates', '_rules.tpl'), text);

@@ -25,7 +25,7 @@ export interface Kind {
   readonly kind: string;
   readonly shortNames: readonly string[];
   readonly scope: 'Cluster' | 'Namespaced';
-  /** The pull request in which the API was approved. Without it no API server takes a kind of a `k8s.io` group. */
+  /** The pull request in which the API was approved: its number in external-snapshotter, or its URL. Without it no API server takes a kind of a `k8s.io` group. */
   readonly approved: string;
   readonly description: string;
   readonly hasStatus: boolean;
@@ -51,7 +51,7 @@ export function toDefinition(kind: Kind): Definition {
       metadata: {
         name,
         annotations: {
-          'api-approved.kubernetes.io': `https://github.com/kubernetes-csi/external-snapshotter/pull/${kind.approved}`,
+          'api-approved.kubernetes.io': approvalOf(kind),
           'controller-gen.kubebuilder.io/version': 'v0.15.0',
         },
       },
@@ -61,7 +61,7 @@ export function toDefinition(kind: Kind): Definition {
           kind: kind.kind,
           listKind: `${kind.kind}List`,
           plural,
-          shortNames: kind.shortNames,
+          ...(kind.shortNames.length === 0 ? {} : { shortNames: kind.shortNames }),
           singular,
         },
         scope: kind.scope,
@@ -70,6 +70,9 @@ export function toDefinition(kind: Kind): Definition {
     },
   };
 }
+
+const approvalOf = ({ approved }: Kind): string =>
+  approved.startsWith('https:') ? approved : `https://github.com/kubernetes-csi/external-snapshotter/pull/${approved}`;
 
 function toVersion({ description, columns, hasStatus }: Kind, version: Version): object {
   const { name, served, storage, deprecated, deprecationWarning, fields } = version;

@@ -31,7 +31,7 @@
 {{- fail (printf "%s.pdb has neither minAvailable nor maxUnavailable" .) -}}
 {{- end -}}
 {{- end -}}
-{{- $reserved := list "leader-election" "leader-election-namespace" "http-endpoint" "metrics-path" "enable-distributed-snapshotting" "feature-gates" "kubeconfig" -}}
+{{- $reserved := list "leader-election" "leader-election-namespace" "http-endpoint" "metrics-path" "enable-distributed-snapshotting" "enable-data-source-validator" "feature-gates" "kubeconfig" -}}
 {{- include "snapshot-controller.checkExtraArgs" (dict "value" "controller.extraArgs" "args" .Values.controller.extraArgs "reserved" $reserved) -}}
 {{- $reserved = list "tls-cert-file" "tls-private-key-file" "port" -}}
 {{- include "snapshot-controller.checkExtraArgs" (dict "value" "webhook.extraArgs" "args" .Values.webhook.extraArgs "reserved" $reserved) -}}
@@ -46,7 +46,11 @@
 {{- include "snapshot-controller.checkLease" . -}}
 {{- include "snapshot-controller.checkClasses" . -}}
 {{- if .Values.controller.enabled -}}
-{{- include "snapshot-controller.checkImage" (dict "root" . "image" .Values.image "name" "snapshot-controller" "part" "controller" "value" "image") -}}
+{{- $of := dict "root" . "image" .Values.image "name" "snapshot-controller" -}}
+{{- if and .Values.controller.enableDataSourceValidator (include "snapshot-controller.isUpstream" $of) -}}
+{{- fail "controller.enableDataSourceValidator needs our image, and the image is upstream's, which has no such flag: set image.registry to a registry with our images, or leave this value out" -}}
+{{- end -}}
+{{- include "snapshot-controller.checkImage" (merge (dict "part" "controller" "value" "image") $of) -}}
 {{- end -}}
 {{- if .Values.webhook.enabled -}}
 {{- include "snapshot-controller.checkWebhook" . -}}

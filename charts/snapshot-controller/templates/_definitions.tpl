@@ -3,7 +3,11 @@
 {{- /* The definitions that this release installs, as a YAML list, as they are in the files. */}}
 {{- define "snapshot-controller.definitions" -}}
 {{- range $path, $_ := .Files.Glob "files/crds/*.yaml" }}
-{{- if or $.Values.crds.group (not (hasSuffix ".groupsnapshot.storage.k8s.io.yaml" $path)) }}
+{{- $isOff := and (not $.Values.crds.group) (hasSuffix ".groupsnapshot.storage.k8s.io.yaml" $path) }}
+{{- if hasSuffix ".populator.storage.k8s.io.yaml" $path }}
+{{- $isOff = not (include "snapshot-controller.resolved" (dict "value" $.Values.crds.volumePopulator "auto" $.Values.controller.enableDataSourceValidator)) }}
+{{- end }}
+{{- if not $isOff }}
 - {{ $.Files.Get $path | fromYaml | toYaml | nindent 2 | trim }}
 {{- end }}
 {{- end }}

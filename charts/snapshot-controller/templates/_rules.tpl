@@ -61,6 +61,11 @@
   resources: [nodes]
   verbs: [list, watch]
 {{- end }}
+{{- if .Values.controller.enableDataSourceValidator }}
+- apiGroups: [populator.storage.k8s.io]
+  resources: [volumepopulators]
+  verbs: [list, watch]
+{{- end }}
 {{- end }}
 
 {{- define "snapshot-controller.leaseRules.minimal" }}
@@ -71,6 +76,12 @@
   resources: [leases]
   resourceNames: [snapshot-controller-leader]
   verbs: [get, watch, update]
+{{- if .Values.controller.enableDataSourceValidator }}
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [data-source-validator-leader]
+  verbs: [get, watch, update]
+{{- end }}
 {{- end }}
 
 {{- define "snapshot-controller.clusterRules.compatible" }}
@@ -116,6 +127,11 @@
 {{- if .Values.controller.enableDistributedSnapshotting }}
 - apiGroups: ['']
   resources: [nodes]
+  verbs: [get, list, watch]
+{{- end }}
+{{- if .Values.controller.enableDataSourceValidator }}
+- apiGroups: [populator.storage.k8s.io]
+  resources: [volumepopulators]
   verbs: [get, list, watch]
 {{- end }}
 {{- end }}

@@ -145,7 +145,11 @@ describe('the account and the instances', () => {
   it("[data-source-validator#24] given an election with upstream's role, which has no lease, then it waits, checks nothing, and its log names the right", async () => {
     await using it = run({ args: election, rules: clusterRules, seed: [claimOf(foreignKind)] });
     await pass(it, 60_000, 1_000);
-    expect([await Promise.race([it.code, 'waits']), warned(it), holder(it)]).toEqual(['waits', [], undefined]);
+    expect([await Promise.race([it.code, Promise.resolve('waits')]), warned(it), holder(it)]).toEqual([
+      'waits',
+      [],
+      undefined,
+    ]);
     expect(it.host.logged()).toMatch(/leases/);
   });
 
@@ -188,7 +192,7 @@ describe('the page of metrics', () => {
     expect(page).toContain('volume_data_source_validator_operation_count{result="populator"} 1\n');
     expect(page).toContain('volume_data_source_validator_operation_count{result="invalid"} 1\n');
     expect(page).toContain('csi_sidecars_claims_with_unknown_source 1\n');
-    const families = [...page.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name).toSorted();
+    const families = [...page.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name).toSorted();
     expect(families).toEqual([
       'csi_sidecars_claims_with_unknown_source',
       'process_start_time_seconds',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Which claims get an event, when, and what becomes of events that are not written, in virtual time. */
-import type { PersistentVolumeClaim, Transport } from '@csi-sidecars/runtime';
+import { type PersistentVolumeClaim, persistentVolumeClaims, type Transport } from '@csi-sidecars/runtime';
 import type { Fault, FaultRule } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aPopulator, claimOf, foreignKind, validKind } from '../testing/builders.ts';
@@ -69,6 +69,7 @@ describe('the event', () => {
     await it.changeClaim(labelled('a'));
     await it.pass(2_000);
     expect([it.counted(), it.warned(), it.unknown()]).toEqual([{ invalid: 2 }, [], 1]);
+    expect(it.logger.lines.map(({ facts }) => facts['row'])).not.toContain('DW1');
     const next = await aValidator({ cluster: it.crash() });
     await next.pass(2_000);
     expect([next.counted(), next.warned()]).toEqual([{ invalid: 1 }, []]);
@@ -80,6 +81,14 @@ describe('the event', () => {
     const next = await aValidator({ cluster: it.crash() });
     await next.pass(2_000);
     expect(next.warned()).toEqual(['data x1', 'data x1']);
+  });
+
+  it('[data-source-validator#DW1] given a claim that is bound within the second, then it gets no event', async () => {
+    const it = await aClaimOfUnknownKind();
+    await it.pass(500);
+    await it.changeClaim((claim) => ({ ...claim, status: { phase: 'Bound' } }));
+    await it.pass(2_000);
+    expect(it.warned()).toEqual([]);
   });
 
   it('[data-source-validator#13] given a claim that is being deleted, then it is counted and gets no event', async () => {
@@ -109,6 +118,17 @@ describe('the event', () => {
 });
 
 describe('a registry that changes', () => {
+  it('[data-source-validator#9, 16] given a claim that is made again under its name, then its second begins again', async () => {
+    const it = await aValidator({ seed: [claimOf(validKind)] });
+    await it.pass(2_000);
+    it.server.objects.remove(persistentVolumeClaims, { namespace: 'team', name: 'data' });
+    await it.add(claimOf(validKind, { uid: 'second' }));
+    await it.pass(500);
+    await it.add(aPopulator());
+    await it.pass(2_000);
+    expect(it.events().map(({ involvedObject }) => involvedObject.uid)).toEqual(['uid-of-data']);
+  });
+
   it('[data-source-validator#9] given a populator that comes within a second after the claim, then there is no event', async () => {
     const it = await aValidator();
     await it.add(claimOf(validKind));

@@ -24,16 +24,15 @@ import {
   type Trigger,
 } from '@csi-sidecars/runtime';
 import { kindAnnotation } from './names.ts';
-import { kindKey, shownKind, type SourceKind, sourceOf, type VolumePopulator } from './populator.ts';
+import { shownKind, type SourceKind, sourceOf } from './populator.ts';
 import type { DataSourceValidatorSettings } from './settings.ts';
 import type { UnknownClaims } from './unknown-claims.ts';
 import { isWaiting } from './validation.ts';
-import { verdictOf } from './verdict.ts';
 import type { Watched } from './watched.ts';
 
 interface WarningLoop extends LoopTypes {
   readonly key: ObjectKey;
-  readonly watched: { readonly claims: PersistentVolumeClaim; readonly populators: VolumePopulator };
+  readonly watched: { readonly claims: PersistentVolumeClaim };
   readonly observed: Observed;
   readonly conclusion: Conclusion;
 }
@@ -61,24 +60,18 @@ export const warning = {
   message: 'The datasource for this PVC does not match any registered VolumePopulator',
 } as const;
 
-export function warningLoop(context: WarningContext, watches: Watched): Loop {
+export function warningLoop(context: WarningContext, { claims }: Pick<Watched, 'claims'>): Loop {
   const { settings, unknown, warn } = context;
   return defineLoop<WarningLoop>({
     name: 'volume-data-source-validator-event',
     settings,
-    watches: { ...watches },
+    watches: { claims },
     handlers: {},
     sources: [warn.source],
-    observe: ({ claims, populators }, key) => {
-      const [claim, ageMs] = [claims.get(key), unknown.ageMs(key)];
+    observe: (caches, key) => {
+      const [claim, ageMs] = [caches.claims.get(key), unknown.ageMs(key)];
       const source = claim && sourceOf(claim);
-      const isRegistered = (kind: SourceKind): boolean => populators.byIndex('registered', kindKey(kind)).length > 0;
-      const isReported =
-        claim !== undefined &&
-        source !== undefined &&
-        ageMs !== undefined &&
-        isWaiting(claim) &&
-        verdictOf(source, isRegistered) === 'invalid';
+      const isReported = claim !== undefined && source !== undefined && ageMs !== undefined && isWaiting(claim);
       return { unknown: isReported ? { claim, source, ageMs } : undefined };
     },
     context,

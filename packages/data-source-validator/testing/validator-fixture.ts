@@ -74,7 +74,8 @@ export async function aValidator(options: FixtureOptions = {}): Promise<Fixture>
   const cluster = options.cluster ?? newCluster(options);
   cluster.faults.push(...(options.faults ?? []));
   for (const object of options.seed ?? []) cluster.server.seed(object);
-  const { ports, run } = createProcess(cluster, { name: component, interrupt: undefined, seed: options.randomSeed });
+  const process = createProcess(cluster, { name: component, interrupt: undefined, seed: options.randomSeed });
+  const { ports } = process;
   const { limit = { qps: -1, burst: 1 }, eventsTo } = options;
   const isPlain = options.limit === undefined && eventsTo === undefined;
   const { clock, logger } = ports;
@@ -82,7 +83,7 @@ export async function aValidator(options: FixtureOptions = {}): Promise<Fixture>
   const client = isPlain ? ports.client : createApiClient(sending, { ...limit, userAgent: component });
   const recorder = createEventRecorder({ ...ports, client }, { component });
   const deps = { ...ports, metrics: noMetrics, events: recorder, validationMetrics: ports.metrics };
-  return toFixture(await run(createDataSourceValidator(deps, someSettings(options.settings))));
+  return toFixture(await process.run(createDataSourceValidator(deps, someSettings(options.settings))));
 }
 
 function newCluster({ rules = clusterRules, definition }: FixtureOptions): TestCluster {

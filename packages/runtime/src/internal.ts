@@ -12,7 +12,7 @@ export { serveDiagnostics } from './program/serve-diagnostics.ts';
 export { namespaceOfLease, runUnderLease } from './program/under-lease.ts';
 export type { LeasedWork } from './program/under-lease.ts';
 export { runAssembly } from './program/assemble.ts';
-export type { Assembly, PreparedAssembly } from './program/assemble.ts';
+export type { Assembly, PreparedAssembly, PreparedWork, WorkBeside } from './program/assemble.ts';
 export { watchesOf } from './program/watches-of.ts';
 export { listSettings, withCaches } from './program/with-caches.ts';
 export { keepHeapSmall } from './process/heap.ts';

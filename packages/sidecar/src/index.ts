@@ -82,6 +82,7 @@ export { runPlainProgram } from './process/run-in-process.ts';
 export type { ProcessDeps } from './process/run-in-process.ts';
 export { runControllerProgram } from './process/run-controller-program.ts';
 export type {
+  ControllerBeside,
   ControllerBody,
   ControllerContext,
   ControllerGate,

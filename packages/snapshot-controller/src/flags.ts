@@ -48,6 +48,8 @@ export interface SnapshotControllerValues
   readonly 'worker-threads': number;
   readonly 'enable-distributed-snapshotting': boolean;
   readonly 'prevent-volume-mode-conversion': boolean;
+  /** Our own flag. */
+  readonly 'enable-data-source-validator': boolean;
   /** Milliseconds. */
   readonly 'retry-crd-interval-max': number;
   readonly 'feature-gates': GateSettings;
@@ -82,6 +84,10 @@ export const snapshotControllerProgram: ProgramFlags<SnapshotControllerValues, S
       'Let node-local snapshotters handle snapshots of their volumes.',
     ),
     'prevent-volume-mode-conversion': boolFlag(true, 'Record the volume mode of the source in snapshot contents.'),
+    'enable-data-source-validator': boolFlag(
+      false,
+      'Run volume-data-source-validator too, which warns of claims whose kind of source no VolumePopulator registers.',
+    ),
     'retry-crd-interval-max': durationFlag(30_000, 'Maximum wait for the custom resource definitions at start.'),
     'feature-gates': gatesFlag(gates),
   },

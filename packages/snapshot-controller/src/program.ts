@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/** snapshot-controller as a program: what is its own between the first argument and the exit code. */
+/**
+ * snapshot-controller as a program: what is its own between the first argument and the exit code. With `--enable-data-source-validator` it runs
+ * volume-data-source-validator beside its own loops, under the lease of that. Why here: docs/adr/0017-validator-beside-snapshot-controller.md.
+ */
+import {
+  component as validator,
+  createDataSourceValidator,
+  lockName as validatorLock,
+  settingsOf,
+} from '@csi-sidecars/data-source-validator';
 import { isForbidden, isNotFound, neededRules } from '@csi-sidecars/runtime';
 import {
+  type ControllerBeside,
   type ControllerContext,
   ExitError,
   exitCodes,
@@ -27,7 +37,7 @@ import { waitForKinds } from './wait-for-kinds.ts';
 type Context = ControllerContext<SnapshotControllerValues, SnapshotControllerGate>;
 
 export function runSnapshotController(deps: ProgramDeps): Promise<number> {
-  return runControllerProgram<SnapshotControllerValues, SnapshotControllerGate, Opened>(
+  return runControllerProgram<SnapshotControllerValues, SnapshotControllerGate, Opened | undefined>(
     deps,
     snapshotControllerProgram,
     {
@@ -36,17 +46,64 @@ export function runSnapshotController(deps: ProgramDeps): Promise<number> {
       httpExitCode: exitCodes.fatal,
       // As upstream's, the page of metrics shows operations and nothing of queues and caches.
       servedMetrics: 'own',
-      open: waitForDefinitions,
-      prepare: async ({ metrics: operationMetrics }, { settings, hasGroups }) => ({
-        lockName,
-        rights: {
-          cluster: neededRules(clusterRules, { groups: hasGroups, distributed: settings.distributed }),
-        },
-        assemble: ({ recorderOf, ...ports }) =>
-          createSnapshotController({ ...ports, events: recorderOf({ component }), operationMetrics }, settings),
-      }),
+      beside: (values) => (isBeside(values) ? [validator] : []),
+      // The validator does not wait for the definitions of snapshots.
+      open: async (context) => (isBeside(context.started.values) ? undefined : await waitForDefinitions(context)),
+      prepare: async (context, opened) => {
+        let found = opened;
+        const { values, gates } = context.started;
+        const waitFor = async (signal: AbortSignal): Promise<void> => {
+          found = await untilDefined({ ...context, signal });
+        };
+        return {
+          lockName,
+          rights: {
+            cluster: neededRules(clusterRules, {
+              groups: found?.hasGroups ?? gates.CSIVolumeGroupSnapshot,
+              distributed: values['enable-distributed-snapshotting'],
+              validator: isBeside(values),
+            }),
+          },
+          before: opened === undefined ? waitFor : undefined,
+          assemble: ({ recorderOf, ...ports }) => {
+            if (found === undefined) throw new Error('assembled before the definitions of snapshots were found');
+            const deps = { ...ports, events: recorderOf({ component }), operationMetrics: context.metrics };
+            return createSnapshotController(deps, found.settings);
+          },
+          beside: isBeside(values) ? [validatorOf(context)] : [],
+        };
+      },
     },
   );
+}
+
+const isBeside = (values: SnapshotControllerValues): boolean => values['enable-data-source-validator'];
+
+/** Its requests have a bucket of their own, so that the events of many claims delay no snapshot. */
+function validatorOf({ started: { values }, withLimit, metrics: validationMetrics }: Context): ControllerBeside {
+  return {
+    name: validator,
+    lockName: validatorLock,
+    client: withLimit({ qps: values['kube-api-qps'], burst: values['kube-api-burst'] }),
+    assemble: ({ recorderOf, ...ports }) =>
+      createDataSourceValidator(
+        { ...ports, events: recorderOf({ component: validator }), validationMetrics },
+        settingsOf({ workerThreads: values['worker-threads'], claims: 'whole' }),
+      ),
+  };
+}
+
+/** As long as they are missing, one error in each interval. The process goes on, because it works on claims meanwhile. */
+async function untilDefined(context: Context): Promise<Opened> {
+  for (;;) {
+    try {
+      return await waitForDefinitions(context);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      if (!(error instanceof ExitError)) throw error;
+      context.log.error(error.cause, 'Snapshots wait for their definitions');
+    }
+  }
 }
 
 interface Opened {

@@ -3,7 +3,7 @@
 import type { CheckedRule, RuleCondition } from '@csi-sidecars/runtime';
 
 /** What the conditions of the rules are about. */
-export type SnapshotControllerFact = 'groups' | 'distributed';
+export type SnapshotControllerFact = 'groups' | 'distributed' | 'validator';
 
 type Rule = CheckedRule<SnapshotControllerFact>;
 
@@ -85,5 +85,13 @@ export const clusterRules: readonly Rule[] = [
     verbs: ['list', 'watch'],
     when: { text: '`--enable-distributed-snapshotting` is on', facts: ['distributed'] },
     without: 'no snapshot is made: distributed snapshotting finds no node',
+  },
+  // What else volume-data-source-validator needs is above.
+  {
+    apiGroups: ['populator.storage.k8s.io'],
+    resources: ['volumepopulators'],
+    verbs: ['list', 'watch'],
+    when: { text: '`--enable-data-source-validator` is on', facts: ['validator'] },
+    without: 'no claim is checked for the kind of its source',
   },
 ];

@@ -136,7 +136,11 @@ async function work(
   const { flags } = planned.sidecar;
   const isConnected = (): boolean => !session.isLost();
   describeController(parts.inspection, { flags, values: planned.values, driver, isConnected, rights });
-  rights.begin(withLimit, { values: started.values, lockName, rights: prepared.rights ?? { cluster: [] } });
+  rights.begin(withLimit, {
+    values: started.values,
+    lockNames: [lockName],
+    rights: prepared.rights ?? { cluster: [] },
+  });
   hub.announce(watchesOf(ports, assemble));
   announced.arrive(name);
   await announced.pass(signal);

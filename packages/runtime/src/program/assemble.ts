@@ -4,15 +4,23 @@
  *
  *   API server | open | HTTP | prepare | lease, or at once | caches | loops
  *
- * They are closed in reverse order.
+ * They are closed in reverse order. A process may run other controllers beside the one that it is about, each under a lease of its own: they
+ * share the connection, the HTTP server and the caches.
  */
+import type { ApiClient } from '../api/client.ts';
+import { withOutageLog } from '../api/outage-log.ts';
+import { linkSignals } from '../clock/deadline.ts';
 import type { Controller } from '../controller/controller.ts';
 import type { DiagnosticsServer } from '../diagnostics/diagnostics-server.ts';
+import { createInformerHub, type InformerHub } from '../informer/shared/hub.ts';
+import type { Inspection } from '../inspection/inspection.ts';
 import type { ElectionResult } from '../lease/election-state.ts';
 import type { LeaderElector, LeadingWork } from '../lease/leader-elector.ts';
+import { OrderlyStop } from '../process/orderly-stop.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import type { ApiConnection } from './connect-api.ts';
 import { type LeaseDeps, type LeaseOptions, runUnderLease } from './under-lease.ts';
-import { type LeadingPorts, withCaches, type WithCachesDeps } from './with-caches.ts';
+import { type LeadingPorts, listSettings, withCaches, type WithCachesDeps } from './with-caches.ts';
 
 export interface AssemblyDeps extends Omit<LeaseDeps, 'connect' | 'onElector'>, Omit<WithCachesDeps, 'client'> {
   /** Runs the work when this process leads. Default: under the lease, or at once without one. */
@@ -29,11 +37,30 @@ export interface Assembly<Opened> {
   readonly prepare: (opened: Opened, diagnostics: DiagnosticsServer | undefined) => Promise<PreparedAssembly>;
 }
 
-export interface PreparedAssembly {
+export interface PreparedAssembly extends PreparedWork {
+  /** What else the process runs. The first controller that ends, for whatever reason, stops the others in order. Default: nothing. */
+  readonly beside?: readonly WorkBeside[];
+}
+
+export interface PreparedWork {
   readonly lease: LeaseOptions | undefined;
+  /** Waited for before the process becomes a candidate for this work. What is beside it does not wait. */
+  readonly before?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** Called for each term as a leader. It starts nothing. */
   readonly assemble: (ports: LeadingPorts) => Controller;
 }
+
+export interface WorkBeside extends PreparedWork {
+  /** Unique in the process. */
+  readonly name: string;
+  /** With a rate limit of its own. */
+  readonly client: ApiClient;
+  readonly inspection: Inspection | undefined;
+  readonly tracer: Tracer | undefined;
+}
+
+/** How long the other controllers may take to end in order after one has ended. After a signal the limit of the process counts. */
+const drainMs = 25_000;
 
 export async function runAssembly<Opened>(
   { elect, ...deps }: AssemblyDeps,
@@ -44,15 +71,76 @@ export async function runAssembly<Opened>(
   const api = await connect('controller');
   stack.defer(api.close);
   const opened = await open(api, stack);
-  let elector: LeaderElector | undefined;
-  const diagnostics = stack.use(await serve(() => elector?.isHealthy ?? true));
-  const { lease, assemble } = await prepare(opened, diagnostics);
-  const work = withCaches({ ...deps, client: api.client }, assemble);
-  if (elect !== undefined) return await elect(work, signal);
-  const onElector = (made: LeaderElector): void => {
-    elector = made;
-    deps.inspection?.elects(made);
-  };
-  const leaseDeps = { ...deps, connect: () => connect('lease'), onElector };
-  return await runUnderLease(leaseDeps, { lease, work }, signal);
+  const electors: LeaderElector[] = [];
+  const diagnostics = stack.use(await serve(() => electors.every(({ isHealthy }) => isHealthy)));
+  const { beside = [], ...prepared } = await prepare(opened, diagnostics);
+  const { inspection, tracer } = deps;
+  const main: WorkBeside = { ...prepared, name: 'main', client: api.client, inspection, tracer };
+  const hub = beside.length === 0 ? undefined : createHub(deps, api.client);
+  const run =
+    ({ name, lease, before, assemble, ...own }: WorkBeside) =>
+    async (stop: AbortSignal) => {
+      if (before !== undefined && !(await isReady(before, stop))) return 'stopped';
+      const work = withCaches(
+        { ...deps, ...own, ...(hub && { createInformers: () => hub.factoryFor(name) }) },
+        assemble,
+      );
+      if (elect !== undefined) return await elect(work, stop);
+      const onElector = (elector: LeaderElector): void => {
+        electors.push(elector);
+        own.inspection?.elects(elector);
+      };
+      return await runUnderLease({ ...deps, connect: () => connect('lease'), onElector }, { lease, work }, stop);
+    };
+  return await endTogether(deps, [main, ...beside].map(run), signal);
+}
+
+/** False: the process is to end. */
+async function isReady(before: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<boolean> {
+  try {
+    await before(signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  return !signal.aborted;
+}
+
+/** Those that watch the same kind in the same way share a cache, which begins with the first of them that leads. */
+function createHub(
+  deps: Pick<AssemblyDeps, 'clock' | 'random' | 'logger' | 'metrics' | 'env'>,
+  client: ApiClient,
+): InformerHub {
+  return createInformerHub({ ...deps, client: withOutageLog(deps, client), ...listSettings(deps.env) });
+}
+
+/** Lost: at least one of them has lost its lease. Rejects with the first failure. */
+async function endTogether(
+  { clock }: Pick<AssemblyDeps, 'clock'>,
+  runs: readonly ((signal: AbortSignal) => Promise<ElectionResult>)[],
+  signal: AbortSignal,
+): Promise<ElectionResult> {
+  using linked = linkSignals([signal]);
+  using drained = new DisposableStack();
+  const late = Promise.withResolvers<ElectionResult>();
+  let isLost = false;
+  const ended = runs.map(async (run) => {
+    try {
+      const result = await run(linked.signal);
+      isLost ||= result === 'lost';
+      return result;
+    } finally {
+      if (!linked.signal.aborted && runs.length > 1) {
+        drained.use(clock.timer(drainMs, () => late.resolve('lost')));
+        linked.abort(new OrderlyStop('another controller of the process has ended'));
+      }
+    }
+  });
+  const all = Promise.allSettled(ended).then((results): ElectionResult => {
+    for (const result of results) if (result.status === 'rejected') throw result.reason as Error;
+    if (isLost) return 'lost';
+    return results.some((result) => result.status === 'fulfilled' && result.value === 'stopped')
+      ? 'stopped'
+      : 'released';
+  });
+  return await Promise.race([all, late.promise]);
 }

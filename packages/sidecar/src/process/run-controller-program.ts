@@ -14,6 +14,7 @@ import {
   type PreparedAssembly,
   type RateLimit,
   runAssembly,
+  type WorkBeside,
 } from '@csi-sidecars/runtime/internal';
 import type { ProgramFlags } from '../programs/manifest.ts';
 import type {
@@ -84,6 +85,8 @@ export interface ControllerBody<V, G extends string, Opened> extends EndpointOpt
   readonly clientExitCode?: number;
   /** The program serves the `rest_client_*` metrics of its API client, as upstream's csi-resizer does. Default: it does not. */
   readonly requestMetrics?: true;
+  /** The names of the controllers that this command line runs beside the program's own. Default: none. */
+  readonly beside?: (values: V) => readonly string[];
   /** Opens what the program needs before it answers HTTP: the driver, the CRDs. The stack closes it. */
   readonly open: (context: ControllerContext<V, G>, opened: AsyncDisposableStack) => Promise<Opened>;
   /** Checks the capabilities and creates the controllers. Throws an ExitError if the program cannot work with them. */
@@ -93,7 +96,7 @@ export interface ControllerBody<V, G extends string, Opened> extends EndpointOpt
   ) => Promise<PreparedController>;
 }
 
-export interface PreparedController extends Pick<PreparedAssembly, 'assemble'> {
+export interface PreparedController extends Pick<PreparedAssembly, 'assemble' | 'before'> {
   /** Upstream's lock name, e.g. `external-attacher-leader-<driver>`. */
   readonly lockName: string;
   /** What its account has to be permitted, beside the rights of the election. Default: nothing. */
@@ -102,6 +105,13 @@ export interface PreparedController extends Pick<PreparedAssembly, 'assemble'> {
   readonly driver?: DriverInfo;
   /** Aborts when the connection to the driver is lost. */
   readonly driverLost?: AbortSignal;
+  /** Those that `beside` has named. Their rights are among those above. Default: none. */
+  readonly beside?: readonly ControllerBeside[];
+}
+
+/** A controller with a lease of its own, in the process of another one. The loss of either lease ends the process. */
+export interface ControllerBeside extends Pick<WorkBeside, 'name' | 'client' | 'assemble'> {
+  readonly lockName: string;
 }
 
 /** Resolves with the exit code. Errors are logged. */
@@ -140,7 +150,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   const tracing = await openTracing(host, { program: program.name, values, log, metrics: reported });
   const isElecting = values['leader-election'];
   const releases = started.gates.ReleaseLeaderElectionOnExit;
-  const inspections = openInspections(host, values, [program.name]);
+  const inspections = openInspections(host, values, [program.name, ...(body.beside?.(values) ?? [])]);
   using rights = rightsOf(run, metrics);
 
   const assembly: Assembly<readonly [ControllerContext<V, G | ControllerGate>, Opened]> = {
@@ -163,13 +173,26 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
     },
     prepare: async ([context, opened], diagnostics) => {
       const prepared = await body.prepare({ ...context, diagnostics }, opened);
-      const { lockName, assemble, driver, driverLost } = prepared;
+      const { lockName, assemble, before, driver, driverLost, beside = [] } = prepared;
       const isConnected = (): boolean => driverLost?.aborted !== true;
       const { flags } = program;
-      describeController(inspections.of(program.name), { flags, values, driver, isConnected, rights });
-      rights.begin(context.withLimit, { values, lockName, rights: prepared.rights ?? { cluster: [] } });
+      for (const { name } of [program, ...beside])
+        describeController(inspections.of(name), { flags, values, driver, isConnected, rights });
+      const lockNames = [lockName, ...beside.map((each) => each.lockName)];
+      rights.begin(context.withLimit, { values, lockNames, rights: prepared.rights ?? { cluster: [] } });
       if (releases) lifecycle.configure({ onSignal: 'drain' });
-      return { lease: leaseOf(host, { values, lockName, release: releases ? 'onExit' : 'never' }), assemble };
+      const release = releases ? 'onExit' : 'never';
+      return {
+        lease: leaseOf(host, { values, lockName, release }),
+        before,
+        assemble,
+        beside: beside.map(({ lockName: lock, ...each }) => ({
+          ...each,
+          lease: leaseOf(host, { values, lockName: lock, release }),
+          inspection: inspections.of(each.name),
+          tracer: tracing?.tracerOf(each.name),
+        })),
+      };
     },
   };
   const deps = {

@@ -55,25 +55,26 @@ export function wantedRights({ cluster, namespaced = [] }: NeededRights): readon
 
 export interface ProgramRights {
   readonly values: ElectionValues;
-  /** Upstream's lock name, from which the name of the Lease is made. */
-  readonly lockName: string;
+  /** Upstream's lock names, from which the names of the Leases are made. */
+  readonly lockNames: readonly string[];
   readonly rights: NeededRights;
 }
 
 /** The rights of a program, with those of its election. */
 export async function rightsOfProgram(
   host: Pick<ProgramHost, 'env' | 'files'>,
-  { values, lockName, rights: { cluster, namespaced = [] } }: ProgramRights,
+  { values, lockNames, rights: { cluster, namespaced = [] } }: ProgramRights,
 ): Promise<readonly WantedRight[]> {
   if (!values['leader-election']) return wantedRights({ cluster, namespaced });
   const namespace = await namespaceOfLease(host, values['leader-election-namespace']);
   const rules = neededRules(leaseRules, { leaderElection: true });
-  return wantedRights({ cluster, namespaced: [{ namespace, rules, name: leaseName(lockName) }, ...namespaced] });
+  const leases = lockNames.map((lockName) => ({ namespace, rules, name: leaseName(lockName) }));
+  return wantedRights({ cluster, namespaced: [...leases, ...namespaced] });
 }
 
 /** One right has one key. */
 export function keyOf(right: WantedRight): string {
-  return `${right.verb} ${resourceKey(right)}`;
+  return `${right.verb} ${resourceKey(right)} ${right.name ?? ''}`;
 }
 
 /** The rights of one resource in one place have the same key. */

@@ -121,6 +121,7 @@ function neededOf(sidecar: Sidecar, driver: DriverFacts | undefined, uses: Uses)
       return neededRules(snapshotControllerRules, {
         groups,
         distributed: isOn(sidecar, 'enable-distributed-snapshotting'),
+        validator: isOn(sidecar, 'enable-data-source-validator'),
       }).filter(
         ({ apiGroups }) => groups || sidecar.flavour === 'ours' || !apiGroups.includes('groupsnapshot.storage.k8s.io'),
       );
