@@ -84,10 +84,7 @@ export const snapshotControllerProgram: ProgramFlags<SnapshotControllerValues, S
       'Let node-local snapshotters handle snapshots of their volumes.',
     ),
     'prevent-volume-mode-conversion': boolFlag(true, 'Record the volume mode of the source in snapshot contents.'),
-    'enable-data-source-validator': boolFlag(
-      false,
-      'Run volume-data-source-validator too, which warns of claims whose kind of source no VolumePopulator registers.',
-    ),
+    'enable-data-source-validator': boolFlag(false, 'Run volume-data-source-validator too.'),
     'retry-crd-interval-max': durationFlag(30_000, 'Maximum wait for the custom resource definitions at start.'),
     'feature-gates': gatesFlag(gates),
   },

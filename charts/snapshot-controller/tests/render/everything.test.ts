@@ -107,6 +107,7 @@ describe.skipIf(!hasHelm)('everything on', () => {
       'leader-election-retry-period': '4s',
       'http-endpoint': ':8080',
       'debug-explain': 'loopback',
+      'enable-data-source-validator': 'true',
       'kube-api-qps': '50',
       'kube-api-burst': '200',
       'worker-threads': '20',
