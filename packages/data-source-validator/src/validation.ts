@@ -56,7 +56,7 @@ export function validationLoop(context: ValidationContext, watches: Watched): Lo
     name: 'volume-data-source-validator',
     settings,
     watches: { ...watches },
-    primary: { watch: 'claims', keyOf, forget: (key) => unknown.delete(key) },
+    primary: { watch: 'claims', keyOf },
     handlers: {
       claims: ({ previous, current }) => {
         const claim = current ?? previous;

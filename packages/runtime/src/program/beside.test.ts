@@ -10,17 +10,18 @@ import {
   settle,
 } from '../../testing/index.ts';
 import { createApiClient } from '../api/create-client.ts';
+import type { ElectionResult } from '../lease/election-state.ts';
 import { noMetrics } from '../metrics/metrics.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
-import { type Assembly, type PreparedWork, runAssembly } from './assemble.ts';
+import { type Assembly, type AssemblyDeps, type PreparedWork, runAssembly } from './assemble.ts';
 
 interface Work {
   readonly run: (signal: AbortSignal) => Promise<void>;
   readonly before?: PreparedWork['before'];
 }
 
-/** Two controllers without leases. */
-function running(main: Work, other: Work) {
+/** Two controllers without leases, or elected by a function. */
+function running(main: Work, other: Work, elect?: AssemblyDeps['elect']) {
   const clock = new FakeClock();
   const random = seededRandom(1);
   const logger = recordingLogger();
@@ -37,7 +38,7 @@ function running(main: Work, other: Work) {
       beside: [{ ...prepared(other), name: 'other', client, inspection: undefined, tracer: undefined }],
     }),
   };
-  const deps = { clock, random, logger, metrics: noMetrics, files: memoryFiles(), env: {}, hostName: 'pod-1' };
+  const deps = { clock, random, logger, metrics: noMetrics, files: memoryFiles(), env: {}, hostName: 'pod-1', elect };
   const result = runAssembly(deps, assembly, stop.signal);
   result.catch(() => undefined);
   return { clock, stop, result };
@@ -96,3 +97,23 @@ it('given that what a controller waits for fails, then the failure is thrown, an
   await expect(result).rejects.toThrow('refused');
   expect(seen).toEqual(['works', 'stopped in order']);
 });
+
+it.each<{ readonly first: ElectionResult; readonly second: ElectionResult; readonly then: ElectionResult }>([
+  { first: 'lost', second: 'released', then: 'lost' },
+  { first: 'released', second: 'lost', then: 'lost' },
+  { first: 'stopped', second: 'released', then: 'stopped' },
+  { first: 'released', second: 'released', then: 'released' },
+])(
+  'given an election that ends with $first and one beside it that then ends with $second, then the result is $then',
+  async ({ first, second, then }) => {
+    let count = 0;
+    const elect: AssemblyDeps['elect'] = async (_, signal) => {
+      count += 1;
+      if (count === 1) return first;
+      await new Promise((resolve) => (signal.aborted ? resolve(0) : signal.addEventListener('abort', resolve)));
+      return second;
+    };
+    const { result } = running(untilStopped([]), untilStopped([]), elect);
+    expect(await result).toBe(then);
+  },
+);
