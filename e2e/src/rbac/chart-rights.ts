@@ -51,6 +51,11 @@ export const exceptions: readonly Exception[] = [
   { program: 'snapshot-controller', right: 'get persistentvolumeclaims', because: afterConflict },
   { program: 'snapshot-controller', right: `get volumesnapshots.${snapshotApi}`, because: afterConflict },
   { program: 'snapshot-controller', right: `get volumesnapshotcontents.${snapshotApi}`, because: afterConflict },
+  ...['list', 'watch'].map((verb) => ({
+    program: 'snapshot-controller' as const,
+    right: `${verb} volumepopulators.populator.storage.k8s.io`,
+    because: 'no scenario switches the validator on',
+  })),
   { program: 'snapshot-controller', right: `get volumegroupsnapshots.group${snapshotApi}`, because: afterConflict },
   {
     program: 'snapshot-controller',

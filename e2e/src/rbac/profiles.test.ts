@@ -116,10 +116,12 @@ it.each<{ subject: RbacSubject; used: readonly UsedRule[]; inReserve: RegExp }>(
   { subject: 'external-snapshotter', used: snapshotterRules, inReserve: /^$/ },
   { subject: 'external-health-monitor-controller', used: healthMonitorRules, inReserve: /^$/ },
   { subject: 'volume-data-source-validator', used: validatorRules, inReserve: /^$/ },
-  // Nodes are for distributed snapshotting, which has to be switched on.
+  // Nodes are for distributed snapshotting, populators for the validator. Both have to be switched on.
   {
     subject: 'snapshot-controller',
-    used: snapshotControllerRules.filter(({ resources }) => !resources.includes('nodes')),
+    used: snapshotControllerRules.filter(
+      ({ resources }) => !resources.includes('nodes') && !resources.includes('volumepopulators'),
+    ),
     inReserve: /^$/,
   },
   { subject: 'external-provisioner', used: [...provisionerRules, ...provisionerRoleRules], inReserve: /^$/ },

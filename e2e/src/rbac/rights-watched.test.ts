@@ -78,6 +78,7 @@ const cases: readonly Case[] = [
   { program: 'csi-snapshotter', can: everything, args: ['--feature-gates=CSIVolumeGroupSnapshot=false'] },
   { program: 'snapshot-controller', can: [] },
   { program: 'snapshot-controller', can: [], args: ['--enable-distributed-snapshotting'] },
+  { program: 'snapshot-controller', can: [], args: ['--enable-data-source-validator'] },
   { program: 'volume-data-source-validator', can: [] },
   { program: 'snapshot-controller', can: [], args: ['--feature-gates=CSIVolumeGroupSnapshot=false'] },
 ];
