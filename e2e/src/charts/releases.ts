@@ -7,9 +7,10 @@ import { load } from 'js-yaml';
 import type { Definition } from '../snapshot-api/definitions.ts';
 import { helm, kubectl, tryKubectl } from './commands.ts';
 
-export const definitionNames: readonly string[] = readdirSync(definitionFolder).map((file) =>
-  file.replace('.yaml', ''),
-);
+/** Those that the chart installs by default: of the snapshot API. */
+export const definitionNames: readonly string[] = readdirSync(definitionFolder)
+  .map((file) => file.replace('.yaml', ''))
+  .filter((name) => name.endsWith('snapshot.storage.k8s.io'));
 
 /** As the files of the chart have it. */
 export function definitionFile(name: string): Definition {
