@@ -176,16 +176,6 @@ it('given a comment that cites rows, then the page of its package has them', () 
   });
   const rows = new Set([
     ...cases,
-    ...[
-      'provisioner',
-      'attacher',
-      'resizer',
-      'csi-snapshotter',
-      'health-monitor',
-      'snapshot-controller',
-      'snapshot-metadata',
-      'explain',
-    ].flatMap((program) => [...tableRows(program)]),
     ...['provisioner', ...programsWithRows, 'explain'].flatMap((program) => [...tableRows(program)]),
     // The other pages of csi-provisioner.
     ...['-sources', '-topology-capacity'].flatMap((other) =>

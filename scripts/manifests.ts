@@ -57,6 +57,5 @@ export type BuiltControllerName =
   | (typeof resizerManifest)['name']
   | (typeof snapshotterManifest)['name']
   | (typeof healthMonitorManifest)['name']
-  | (typeof snapshotControllerManifest)['name'];
   | (typeof snapshotControllerManifest)['name']
   | (typeof dataSourceValidatorManifest)['name'];

@@ -44,6 +44,7 @@ const about: Readonly<Record<SingleName, Required<Pick<ImageSpec, 'description' 
   'csi-snapshot-metadata': {
     description: 'CSI sidecar that answers which blocks of a snapshot hold data or differ',
     upstream: { name: 'external-snapshot-metadata', version: 'v1.1.0' },
+  },
   'volume-data-source-validator': {
     description: 'Controller that warns of claims whose kind of data source is not registered, one per cluster',
     upstream: { name: 'volume-data-source-validator', version: 'v1.7.0' },

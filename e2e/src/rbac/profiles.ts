@@ -18,7 +18,6 @@ export type RbacSubject =
   | 'external-resizer'
   | 'external-snapshotter'
   | 'external-health-monitor-controller'
-  | 'snapshot-controller';
   | 'snapshot-controller'
   | 'volume-data-source-validator';
 
