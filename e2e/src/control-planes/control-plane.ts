@@ -52,6 +52,8 @@ export interface TokenOptions {
   readonly lifetimeMs?: number;
   /** A Secret in the account's namespace, without which the token is worth nothing (needs `bound-tokens`). */
   readonly boundTo?: { readonly name: string; readonly uid: string };
+  /** Default: that of the API server. */
+  readonly audiences?: readonly string[];
 }
 
 export interface ControlPlane extends AsyncDisposable {

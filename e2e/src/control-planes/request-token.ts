@@ -8,13 +8,14 @@ const hourMs = 3_600_000;
 export async function requestToken(
   admin: Transport,
   { namespace, name }: ServiceAccountRef,
-  { lifetimeMs = hourMs, boundTo }: TokenOptions = {},
+  { lifetimeMs = hourMs, boundTo, audiences }: TokenOptions = {},
 ): Promise<string> {
   const request = {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',
     spec: {
       expirationSeconds: Math.ceil(lifetimeMs / 1000),
+      ...(audiences !== undefined && { audiences }),
       ...(boundTo !== undefined && { boundObjectRef: { apiVersion: 'v1', kind: 'Secret', ...boundTo } }),
     },
   };

@@ -76,6 +76,7 @@ import { distributedSnapshots } from './snapshots/distributed.ts';
 import { snapshotsDisturbed } from './snapshots/disturbed.ts';
 import { groupSnapshots } from './snapshots/groups.ts';
 import { snapshotLoad } from './snapshots/load.ts';
+import { snapshotMetadata } from './snapshots/metadata.ts';
 import { restoring } from './snapshots/restoring.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -95,6 +96,7 @@ export const allScenarios: readonly Scenario[] = [
   ...groupSnapshots,
   ...restoring,
   ...snapshotLoad,
+  ...snapshotMetadata,
   ...distributedSnapshots,
   ...snapshotDefinitionScenarios,
   ...conversion,

@@ -1,2 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
 export { runSnapshotMetadata } from './program.ts';
+export { clusterRules } from './rbac.ts';

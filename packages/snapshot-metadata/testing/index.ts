@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: Apache-2.0
+export { aClient, type Answer, type TestClient } from './client.ts';
