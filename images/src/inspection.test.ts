@@ -50,7 +50,7 @@ const builtOn = { x64: 'amd64', arm64: 'arm64' }[process.arch as string];
 const bundlesOf = (name: string): readonly string[] =>
   name === 'csi-sidecars' ? [name, `${name}-node`, `${name}-commands`] : [name];
 /** Programs with controllers have a bundle for traces, which is loaded so seldom that it has no cache. */
-const hasTraces = (name: string): boolean => !/registrar|livenessprobe|webhook/.test(name);
+const hasTraces = (name: string): boolean => !/registrar|livenessprobe|webhook|snapshot-metadata/.test(name);
 const programFiles = (name: string, architecture: string): readonly string[] => [
   name,
   ...bundlesOf(name).flatMap((bundle) => [

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Puts objects into a cluster by server-side apply: the same call installs and updates. */
-import { type ApiClient, ignoreNotFound, type KubeObject, type Resource } from '@csi-sidecars/runtime';
+import { type ApiClient, type KubeObject, type Resource } from '@csi-sidecars/runtime';
+import { deleteIfThere } from '../delete-if-there.ts';
 import type { RbacObject } from './profiles.ts';
 
 interface Typed extends KubeObject {
@@ -28,7 +29,8 @@ export async function applyObjects(api: ApiClient, objects: readonly Named[]): P
 /** Takes away what binds an account cluster-wide; the rest goes with its namespace, and roles by themselves grant nothing. */
 export async function removeBindings(api: ApiClient, objects: readonly RbacObject[]): Promise<void> {
   for (const object of objects) {
-    if (object.kind === 'ClusterRoleBinding') await api.delete(resourceOf(object), { name: object.metadata.name });
+    if (object.kind !== 'ClusterRoleBinding') continue;
+    await deleteIfThere(api, resourceOf(object), { name: object.metadata.name });
   }
 }
 
@@ -36,7 +38,7 @@ export async function removeBindings(api: ApiClient, objects: readonly RbacObjec
 export async function removeClusterWide(api: ApiClient, objects: readonly Named[]): Promise<void> {
   for (const object of objects) {
     const resource = resourceOf(object);
-    if (!resource.namespaced) await api.delete(resource, { name: object.metadata.name }).catch(ignoreNotFound);
+    if (!resource.namespaced) await deleteIfThere(api, resource, { name: object.metadata.name });
   }
 }
 

@@ -47,6 +47,7 @@ import { observability } from './observability/observability.ts';
 import { basics } from './provisioner/basics.ts';
 import { capacity } from './provisioner/capacity.ts';
 import { data } from './provisioner/data.ts';
+import { dataSources } from './provisioner/data-sources.ts';
 import { failures } from './provisioner/failures.ts';
 import { leftovers } from './provisioner/leftovers.ts';
 import { load } from './provisioner/load.ts';
@@ -108,6 +109,7 @@ export const allScenarios: readonly Scenario[] = [
   ...migration,
   ...nodeDeployment,
   ...failures,
+  ...dataSources,
   ...populator,
   ...requests,
   ...uses,

@@ -8,12 +8,10 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   csiDrivers,
-  ignoreNotFound,
   namespaces,
   type ApiClient,
   type CSIDriver,
   type KubeObject,
-  type ObjectRef,
   type PolicyRule,
   type Resource,
 } from '@csi-sidecars/runtime';
@@ -22,6 +20,7 @@ import type { ControllerName } from '../processes/program.ts';
 import type { RbacProfile } from '../rbac/profiles.ts';
 import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 import type { SupervisedProcess } from '../processes/supervised-process.ts';
+import { deleteIfThere } from '../delete-if-there.ts';
 import { consistently, eventually, type Patience, type Wait, type Window } from '../eventually.ts';
 import { aCsiDriver } from './objects.ts';
 import { createSidecars, type SidecarOptions, type Sidecars, type StartableName } from './sidecars.ts';
@@ -198,10 +197,6 @@ export async function openContext(
     notes,
   };
   return context;
-}
-
-async function deleteIfThere(api: ApiClient, resource: Resource, ref: ObjectRef): Promise<void> {
-  await api.delete(resource, ref).catch(ignoreNotFound);
 }
 
 /** The driver of the scenario, as a process or in a pod. */

@@ -92,6 +92,8 @@ export const combinedSubjects: readonly RbacSubject[] = [
   'external-snapshotter',
 ];
 
+const withoutDriver: ReadonlySet<StartableName> = new Set(['snapshot-controller', 'volume-data-source-validator']);
+
 export function createSidecars(deps: SidecarsDeps): Sidecars {
   const { testRun, namespace, driverName, socket, logs, scratch, cleanUp } = deps;
   const { api, clock } = testRun;
@@ -135,8 +137,7 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
       const program = findProgram(name, ofImplementation(testRun, own));
       const asReplica = replica === undefined ? [] : underHostName(replica);
       const command = [...asReplica, ...connection.before, program.command, ...program.args, ...words];
-      // One program has no driver.
-      const driver = name === 'snapshot-controller' ? [] : [`--csi-address=unix://${path ?? socket()}`];
+      const driver = withoutDriver.has(name) ? [] : [`--csi-address=unix://${path ?? socket()}`];
       const line = [...command, ...connection.args, ...driver, '-v=5', ...args];
       const sidecar = await supervise(
         {

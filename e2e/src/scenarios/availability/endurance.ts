@@ -90,7 +90,8 @@ export const endurance: readonly Scenario[] = [
 
       await assertConverged(ctx, 10);
       await untilLed(ctx, replicas);
-      assert.equal((await createCalls(driver)).length, 10);
+      // The new leader may lose the API server too, if the machine is busy, and repeat a call whose volume is not recorded.
+      assert.equal(new Set((await createCalls(driver)).map((call) => call.request.name)).size, 10);
     },
   },
 ];

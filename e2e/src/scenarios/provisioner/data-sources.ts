@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/** K-02, K-03: claims whose kind of source is not registered, on a real API server whose definition of populators comes and goes. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type Event,
+  ignoreNotFound,
+  isAlreadyExists,
+  type KubeObject,
+  leases,
+  type Resource,
+} from '@csi-sidecars/runtime';
+import { load } from 'js-yaml';
+import { definitionFolder, definitions } from '../../snapshot-api/definitions.ts';
+import type { ScenarioContext } from '../context.ts';
+import type { Scenario } from '../scenario.ts';
+import { installDefinitions, quickRetries } from '../snapshots/steps.ts';
+import { createClaim, deleteClaim, eventsOf } from './steps.ts';
+
+const group = 'populator.storage.k8s.io';
+const populators: Resource = {
+  group,
+  version: 'v1beta1',
+  plural: 'volumepopulators',
+  kind: 'VolumePopulator',
+  namespaced: false,
+};
+const definition = { name: `${populators.plural}.${group}` };
+const reason = 'UnrecognizedDataSourceKind';
+const source = (kind: string) => ({ apiGroup: 'images.example.com', kind, name: 'any' });
+
+export const dataSources: readonly Scenario[] = [
+  {
+    id: 'K-02',
+    title:
+      'volume-data-source-validator: a claim of a kind that is not registered gets an event, also after the definition of populators was removed and came back',
+    needs: ['controller-manager'],
+    run: async (ctx) => {
+      await ctx.startSidecar('volume-data-source-validator');
+      await watchPopulators(ctx);
+    },
+  },
+  {
+    id: 'K-03',
+    title:
+      'snapshot-controller --enable-data-source-validator: the same in one process, which holds the leases of both programs',
+    needs: ['rbac', 'controller-manager'],
+    exclusive: ['snapshot-controller'],
+    shared: ['snapshot-definitions'],
+    run: async (ctx) => {
+      await installDefinitions(ctx);
+      await ctx.grant('snapshot-controller', 'populators', [
+        { apiGroups: [group], resources: ['volumepopulators'], verbs: ['list', 'watch'] },
+      ]);
+      await ctx.startSidecar('snapshot-controller', {
+        args: [
+          ...quickRetries,
+          '--leader-election',
+          `--leader-election-namespace=${ctx.namespace}`,
+          '--enable-data-source-validator',
+        ],
+      });
+      await watchPopulators(ctx);
+      const { items } = await ctx.api.list(leases, { namespace: ctx.namespace });
+      const names = new Set(items.map(({ metadata }) => metadata?.name));
+      assert.deepEqual(names, new Set(['data-source-validator-leader', 'snapshot-controller-leader']));
+    },
+  },
+];
+
+async function watchPopulators(ctx: ScenarioContext): Promise<void> {
+  ctx.cleanUp.defer(async () => void (await ctx.api.delete(definitions, definition).catch(ignoreNotFound)));
+  await install(ctx);
+  await register(ctx, 'Image');
+  await claim(ctx, 'known', 'Image');
+  await claim(ctx, 'unknown', 'Disk');
+  const { message, source: from, involvedObject } = await untilWarned(ctx, 'unknown');
+  assert.equal(message, 'The datasource for this PVC does not match any registered VolumePopulator');
+  assert.equal(from?.component, 'volume-data-source-validator');
+  assert.equal(involvedObject.kind, 'PersistentVolumeClaim');
+  await ctx.consistently({ forMs: 2_000, check: async () => assert.equal(await warningOf(ctx, 'known'), undefined) });
+
+  // The server deletes the populators with their definition. Nothing ends, and the kind is not known any more.
+  await ctx.api.delete(definitions, definition);
+  await claim(ctx, 'without-definition', 'Image');
+  await untilWarned(ctx, 'without-definition');
+
+  await install(ctx);
+  await register(ctx, 'Image');
+  await claim(ctx, 'known-again', 'Image');
+  await claim(ctx, 'still-unknown', 'Disk');
+  await untilWarned(ctx, 'still-unknown');
+  await ctx.consistently({
+    forMs: 2_000,
+    check: async () => assert.equal(await warningOf(ctx, 'known-again'), undefined),
+  });
+  for (const name of ['known', 'unknown', 'without-definition', 'known-again', 'still-unknown'])
+    await deleteClaim(ctx, name);
+}
+
+/** That of the chart. */
+async function install(ctx: ScenarioContext): Promise<void> {
+  const object = load(readFileSync(join(definitionFolder, `${definition.name}.yaml`), 'utf8')) as KubeObject;
+  await ctx.eventually('the definition of populators is there', async () => {
+    await ctx.api.create(definitions as Resource, object).catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error;
+    });
+    return (await ctx.api.list(populators)).items.length >= 0;
+  });
+}
+
+async function register(ctx: ScenarioContext, kind: string): Promise<void> {
+  const { apiGroup } = source(kind);
+  await ctx.api.create(populators, {
+    apiVersion: `${group}/v1beta1`,
+    kind: populators.kind,
+    metadata: { name: ctx.nameOf('populator') },
+    sourceKind: { group: apiGroup, kind },
+  } as KubeObject);
+}
+
+async function claim(ctx: ScenarioContext, name: string, kind: string): Promise<void> {
+  await createClaim(ctx, ctx.nameOf('no-class'), { name, spec: { dataSourceRef: source(kind) } });
+}
+
+async function warningOf(ctx: ScenarioContext, name: string): Promise<Event | undefined> {
+  return (await eventsOf(ctx, reason)).find(({ involvedObject }) => involvedObject.name === name);
+}
+
+async function untilWarned(ctx: ScenarioContext, name: string): Promise<Event> {
+  return await ctx.eventually(`claim ${name} has an event ${reason}`, () => warningOf(ctx, name), 60_000);
+}
