@@ -29,6 +29,7 @@ const packages = [
   'attacher',
   'resizer',
   'snapshotter',
+  'health-monitor',
   'snapshot-controller',
   'data-source-validator',
   'runtime',
