@@ -7,7 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dump } from 'js-yaml';
 import { dashboard } from './charts/dashboard.ts';
-import { upstreamOnly } from './charts/foreign-rules.ts';
+import { olderHealthMonitor, upstreamOnly } from './charts/foreign-rules.ts';
 import { capacityProfiles, leaseProfiles, profilesOf } from './charts/rules.ts';
 import { schemaOf, valuesList } from './charts/values-schema.ts';
 
@@ -25,6 +25,7 @@ for (const chart of ['csi-driver', 'snapshot-controller']) {
   if (existsSync(readme)) writeFileSync(readme, withList(readFileSync(readme, 'utf8'), valuesList(text)));
 }
 
+const healthMonitor = profilesOf('csi-external-health-monitor-controller');
 const driverChart = join(charts, 'csi-driver', 'files');
 writeFileSync(
   join(driverChart, 'rbac.yaml'),
@@ -35,6 +36,7 @@ writeFileSync(
       resizer: profilesOf('csi-resizer'),
       snapshotter: profilesOf('csi-snapshotter'),
       ...upstreamOnly,
+      healthMonitor: { ...healthMonitor, compatible: [...healthMonitor.compatible, olderHealthMonitor] },
     },
     leases: leaseProfiles(),
     capacity: capacityProfiles(),

@@ -9,6 +9,7 @@ export const programOf: Readonly<Record<string, string>> = {
   'csi-attacher': 'csi-attacher',
   'csi-resizer': 'csi-resizer',
   'csi-snapshotter': 'csi-snapshotter',
+  'csi-external-health-monitor-controller': 'csi-external-health-monitor-controller',
   'node-driver-registrar': 'csi-node-driver-registrar',
   'liveness-probe': 'livenessprobe',
   'csi-sidecars': 'csi-sidecars',

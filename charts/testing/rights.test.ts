@@ -15,6 +15,7 @@ import {
 import { load } from 'js-yaml';
 import { expect, it } from 'vitest';
 import { clusterRules as attacherRules } from '../../packages/attacher/src/rbac.ts';
+import { clusterRules as healthMonitorRules } from '../../packages/health-monitor/src/rbac.ts';
 import { clusterRules as provisionerRules, namespaceRules } from '../../packages/provisioner/src/rbac.ts';
 import { clusterRules as resizerRules } from '../../packages/resizer/src/rbac.ts';
 import { createRightsCheck } from '../../packages/sidecar/src/rights/check.ts';
@@ -147,6 +148,11 @@ const programs: Readonly<Record<string, Program>> = {
     granted: (on) => ofDriverChart('snapshotter', on),
     needed: (on) => needing(neededRules(snapshotterRules, { groups: on.has('groupSnapshots') })),
   },
+  healthMonitor: {
+    features: [],
+    granted: (on) => ofDriverChart('healthMonitor', on),
+    needed: () => needing(neededRules(healthMonitorRules, {})),
+  },
   'snapshot-controller': {
     features: ['groupSnapshots', 'distributedSnapshotting', 'DataSourceValidator'],
     granted: snapshotControllerGrants,
@@ -228,6 +234,7 @@ it('given the rules of all programs, then each that is known at the start is in 
     attacherRules,
     resizerRules,
     snapshotterRules,
+    healthMonitorRules,
     snapshotControllerRules,
   ];
   const known = [...tables.flat(), ...leaseRules].filter(({ when }) => when?.facts !== 'unknown');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the programs need that only upstream builds, by their keys in the chart. Upstream's file for csi-snapshot-metadata lacks two rules. */
+/** What programs of upstream need that no table of ours says. Upstream's file for csi-snapshot-metadata lacks two rules. */
 import type { PolicyRule } from '@csi-sidecars/runtime';
 import type { ChartRule, Profiles } from './rules.ts';
 
@@ -13,14 +13,19 @@ const reads: PolicyRule['verbs'] = ['get', 'list', 'watch'];
 const snapshots = 'snapshot.storage.k8s.io';
 const contents = ['volumesnapshots', 'volumesnapshotcontents'];
 
-const healthMonitor: readonly ChartRule[] = [
-  always('', ['persistentvolumes', 'persistentvolumeclaims', 'nodes', 'pods'], reads),
-  always('', ['events'], [...reads, 'create', 'patch']),
-  // v0.19.0 writes the health of a volume there, and reads neither nodes nor pods nor events.
-  always('', ['persistentvolumeclaims/status'], ['patch']),
-];
+/**
+ * What csi-external-health-monitor-controller v0.18.0 reads and v0.19.0 does not. The chart takes both, so it grants both to an image of upstream,
+ * and never to ours.
+ */
+export const olderHealthMonitor: ChartRule = {
+  feature: 'upstream',
+  apiGroups: [''],
+  resources: ['nodes', 'pods'],
+  verbs: reads,
+};
 
-export const upstreamOnly: Readonly<Record<'snapshotMetadata' | 'healthMonitor', Profiles<ChartRule>>> = {
+/** By their keys in the chart: the programs that only upstream builds. */
+export const upstreamOnly: Readonly<Record<'snapshotMetadata', Profiles<ChartRule>>> = {
   snapshotMetadata: {
     minimal: [
       always('authentication.k8s.io', ['tokenreviews'], ['create']),
@@ -35,5 +40,4 @@ export const upstreamOnly: Readonly<Record<'snapshotMetadata' | 'healthMonitor',
       always(snapshots, ['volumesnapshotclasses'], ['get', 'list']),
     ],
   },
-  healthMonitor: { minimal: healthMonitor, compatible: healthMonitor },
 };

@@ -12,7 +12,7 @@ import { manifests } from '../manifests.ts';
 import { mergedRules } from '../merged-rules.ts';
 
 export interface ChartRule extends PolicyRule {
-  /** A key of the chart's features, or `always`. */
+  /** A key of the chart's features, `always`, or `upstream`: where the image is upstream's. */
   readonly feature: string;
 }
 export interface LeaseRule extends PolicyRule {

@@ -190,6 +190,13 @@
 {{- else if include "csi-driver.isUpstream" (list $root $key) -}}
 {{- $how := "set sidecars.image.registry to a registry with our images, or leave this value out" -}}
 {{- if $s.nodeOptions }}{{ fail (printf "sidecars.%s.nodeOptions is for Node.js, and the image is upstream's, whose programs are Go: %s" $key $how) }}{{ end -}}
+{{- if eq $key "healthMonitor" -}}
+{{- if not (kindIs "invalid" $s.maxEntries) }}{{ fail (printf "sidecars.healthMonitor.maxEntries is a flag of our program, and the image is upstream's: %s" $how) }}{{ end -}}
+{{- if $s.featureGates }}{{ fail (printf "sidecars.healthMonitor.featureGates is for our program, and the image is upstream's, whose program has no flag for gates: %s" $how) }}{{ end -}}
+{{- if and $v.rbac.create (eq (default "" $v.rbac.profile) "minimal") (include "csi-driver.isOldHealthMonitor" $root) -}}
+{{- fail "rbac.profile is minimal, but sidecars.healthMonitor selects upstream's program from before v0.19.0, which watches nodes and pods: leave rbac.profile out, or choose v0.19.0 or later" -}}
+{{- end -}}
+{{- end -}}
 {{- if $s.provisioningProtection }}{{ fail (printf "sidecars.%s.provisioningProtection is a flag of our program, and the image is upstream's: %s" $key $how) }}{{ end -}}
 {{- range default list $s.extraArgs -}}
 {{- if regexMatch "^--?provisioning-protection(=.*)?$" . }}{{ fail (printf "sidecars.%s.extraArgs has %s, a flag of our program, and the image is upstream's: %s" $key . $how) }}{{ end -}}

@@ -56,7 +56,7 @@ prometheusRule: {{ and .Values.metrics.enabled (eq (include "csi-driver.triState
 {{- define "csi-driver.combinedControllers" -}}
 {{- $keys := list -}}
 {{- range include "csi-driver.controllers" . | fromYamlArray -}}
-{{- if has . (list "provisioner" "attacher" "resizer" "snapshotter") }}{{ $keys = append $keys . }}{{ end -}}
+{{- if has . (list "provisioner" "attacher" "resizer" "snapshotter" "healthMonitor") }}{{ $keys = append $keys . }}{{ end -}}
 {{- end -}}
 {{- toYaml $keys -}}
 {{- end -}}

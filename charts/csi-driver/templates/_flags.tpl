@@ -60,7 +60,9 @@ true
 {{- if $on.crossNamespaceDataSources }}{{ $_ := set $gates "CrossNamespaceVolumeDataSource" true }}{{ end -}}
 {{- end -}}
 {{- if not (kindIs "invalid" $root.Values.leaderElection.releaseOnExit) -}}
-{{- if and (ne $key "healthMonitor") (has $key (include "csi-driver.electing" $root | fromYamlArray)) }}{{ $_ := set $gates "ReleaseLeaderElectionOnExit" $root.Values.leaderElection.releaseOnExit }}{{ end -}}
+{{- /* Upstream's program has that gate, and no flag to set it. */ -}}
+{{- $hasFlag := not (and (eq $key "healthMonitor") (include "csi-driver.runsUpstream" (list $root $key))) -}}
+{{- if and $hasFlag (has $key (include "csi-driver.electing" $root | fromYamlArray)) }}{{ $_ := set $gates "ReleaseLeaderElectionOnExit" $root.Values.leaderElection.releaseOnExit }}{{ end -}}
 {{- end -}}
 {{- toYaml (mergeOverwrite $gates (dig $key "featureGates" dict $root.Values.sidecars)) -}}
 {{- end -}}
@@ -86,13 +88,15 @@ true
 {{- with $s.audience }}{{ $flags = append $flags (printf "audience=%s" .) }}{{ end -}}
 {{- else -}}
 {{- with $s.timeout }}{{ $flags = append $flags (printf "timeout=%s" .) }}{{ end -}}
-{{- if ne $key "healthMonitor" -}}
+{{- if not (and (eq $key "healthMonitor") (include "csi-driver.runsUpstream" (list $root $key))) -}}
 {{- $qps := dig "kubeApi" "qps" nil $s -}}
 {{- if kindIs "invalid" $qps }}{{ $qps = $root.Values.sidecars.kubeApi.qps }}{{ end -}}
 {{- if not (kindIs "invalid" $qps) }}{{ $flags = append $flags (printf "kube-api-qps=%v" $qps) }}{{ end -}}
 {{- $burst := dig "kubeApi" "burst" nil $s -}}
 {{- if kindIs "invalid" $burst }}{{ $burst = $root.Values.sidecars.kubeApi.burst }}{{ end -}}
 {{- if not (kindIs "invalid" $burst) }}{{ $flags = append $flags (printf "kube-api-burst=%d" (int $burst)) }}{{ end -}}
+{{- end -}}
+{{- if ne $key "healthMonitor" -}}
 {{- with dig "retry" "start" "" $s }}{{ $flags = append $flags (printf "retry-interval-start=%s" .) }}{{ end -}}
 {{- with dig "retry" "max" "" $s }}{{ $flags = append $flags (printf "retry-interval-max=%s" .) }}{{ end -}}
 {{- with $s.workers }}{{ $flags = append $flags (printf "%s=%d" (ternary "workers" "worker-threads" (eq $key "resizer")) (int .)) }}{{ end -}}
@@ -135,6 +139,11 @@ true
 {{- with $s.snapshotNamePrefix }}{{ $flags = append $flags (printf "snapshot-name-prefix=%s" .) }}{{ end -}}
 {{- with $s.groupSnapshotNamePrefix }}{{ $flags = append $flags (printf "groupsnapshot-name-prefix=%s" .) }}{{ end -}}
 {{- if $on.distributed }}{{ $flags = append $flags "node-deployment=true" }}{{ end -}}
+{{- else if eq $key "healthMonitor" -}}
+{{- with $s.listInterval }}{{ $flags = append $flags (printf "list-volumes-interval=%s" .) }}{{ end -}}
+{{- with $s.monitorInterval }}{{ $flags = append $flags (printf "monitor-interval=%s" .) }}{{ end -}}
+{{- with $s.workerThreads }}{{ $flags = append $flags (printf "worker-threads=%d" (int .)) }}{{ end -}}
+{{- if not (kindIs "invalid" $s.maxEntries) }}{{ $flags = append $flags (printf "max-entries=%d" (int $s.maxEntries)) }}{{ end -}}
 {{- end -}}
 {{- toYaml $flags -}}
 {{- end -}}
@@ -193,7 +202,9 @@ true
 {{- define "csi-driver.combinedArguments" -}}
 {{- $root := . -}}
 {{- $keys := include "csi-driver.combinedControllers" . | fromYamlArray -}}
-{{- $flags := list (printf "controllers=%s" (join "," $keys)) "csi-address=/csi/csi.sock" (printf "v=%v" (int .Values.sidecars.logLevel)) (printf "logging-format=%s" .Values.sidecars.loggingFormat) -}}
+{{- $names := list -}}
+{{- range $keys }}{{ $names = append $names (kebabcase .) }}{{ end -}}
+{{- $flags := list (printf "controllers=%s" (join "," $names)) "csi-address=/csi/csi.sock" (printf "v=%v" (int .Values.sidecars.logLevel)) (printf "logging-format=%s" .Values.sidecars.loggingFormat) -}}
 {{- if .Values.leaderElection.enabled }}{{ $flags = concat $flags (include "csi-driver.electionFlags" . | fromYamlArray) }}{{ end -}}
 {{- with .Values.sidecars.combined.shutdownTimeout }}{{ $flags = append $flags (printf "shutdown-timeout=%s" .) }}{{ end -}}
 {{- $flags = append $flags (include "csi-driver.endpoint" (list . "controller" .Values.ports.controller.combined)) -}}
@@ -201,13 +212,13 @@ true
 {{- $gates := dict -}}
 {{- $further := list -}}
 {{- range $key := $keys -}}
-{{- range include "csi-driver.ownFlags" (list $root $key) | fromYamlArray }}{{ $flags = append $flags (printf "%s-%s" $key .) }}{{ end -}}
+{{- range include "csi-driver.ownFlags" (list $root $key) | fromYamlArray }}{{ $flags = append $flags (printf "%s-%s" (kebabcase $key) .) }}{{ end -}}
 {{- range dig $key "extraArgs" list $root.Values.sidecars -}}
 {{- if regexMatch "^--?(v[0-9]*|vmodule|log-[a-z-]+|logging-format|leader-election[a-z-]*|metrics-[a-z]+|automaxprocs|feature-gates|kubeconfig|master)(=.*)?$" . -}}
 {{- fail (printf "sidecars.combined.enabled: sidecars.%s.extraArgs has %s, which the process has once for all controllers: set it in sidecars.combined.extraArgs" $key .) -}}
 {{- end -}}
 {{- /* A word that begins with a letter after its dashes is a flag; -1 is a value. */ -}}
-{{- $further = append $further (regexReplaceAll "^--?([a-z])" . (printf "--%s-${1}" $key)) -}}
+{{- $further = append $further (regexReplaceAll "^--?([a-z])" . (printf "--%s-${1}" (kebabcase $key))) -}}
 {{- end -}}
 {{- range $name, $value := include "csi-driver.gates" (list $root $key) | fromYaml -}}
 {{- if and (hasKey $gates $name) (ne (get $gates $name) $value) -}}

@@ -7,7 +7,7 @@ attacher: {container: csi-attacher, image: csi-attacher, port: attach-metrics, u
 resizer: {container: csi-resizer, image: csi-resizer, port: resize-metrics, upstreamTag: v2.3.0}
 snapshotter: {container: csi-snapshotter, image: csi-snapshotter, port: snap-metrics, upstreamTag: v8.7.0}
 snapshotMetadata: {container: csi-snapshot-metadata, image: csi-snapshot-metadata, port: snapmeta-http, upstreamOnly: true, upstreamTag: v1.1.0}
-healthMonitor: {container: csi-external-health-monitor-controller, image: csi-external-health-monitor-controller, port: health-metrics, upstreamOnly: true, upstreamTag: v0.19.0}
+healthMonitor: {container: csi-external-health-monitor-controller, image: csi-external-health-monitor-controller, port: health-metrics, upstreamTag: v0.19.0}
 livenessProbe: {container: liveness-probe, image: livenessprobe, port: lp-metrics, upstreamTag: v2.20.0}
 nodeDriverRegistrar: {container: node-driver-registrar, image: csi-node-driver-registrar, port: reg-healthz, upstreamTag: v2.18.0}
 {{- end -}}
@@ -89,6 +89,22 @@ true
 {{- if eq $said "upstream" }}true{{ end -}}
 {{- else -}}
 {{- include "csi-driver.inUpstreamsRegistry" (include "csi-driver.sidecarRepository" .) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* (list root key): "true" if upstream's program runs, which it never does in the combined container. */}}
+{{- define "csi-driver.runsUpstream" -}}
+{{- $root := index . 0 -}}
+{{- $combined := ternary (include "csi-driver.combinedControllers" $root | fromYamlArray) list $root.Values.sidecars.combined.enabled -}}
+{{- if not (has (index . 1) $combined) }}{{ include "csi-driver.isUpstream" . }}{{ end -}}
+{{- end -}}
+
+{{/* (root): "true" if the values say that csi-external-health-monitor-controller is upstream's from before v0.19.0, which watches nodes and pods. */}}
+{{- define "csi-driver.isOldHealthMonitor" -}}
+{{- $s := .Values.sidecars.healthMonitor -}}
+{{- $version := regexFind "^v?[0-9]{1,9}\\.[0-9]{1,9}" (default (dig "image" "tag" "" $s) $s.version | toString) -}}
+{{- if and $version (include "csi-driver.runsUpstream" (list . "healthMonitor")) -}}
+{{- if semverCompare "<0.19" $version }}true{{ end -}}
 {{- end -}}
 {{- end -}}
 

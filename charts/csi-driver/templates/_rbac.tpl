@@ -4,9 +4,8 @@
 {{- define "csi-driver.rbacProfile" -}}
 {{- $root := index . 0 -}}
 {{- $program := index (include "csi-driver.programs" $root | fromYaml) (index . 1) -}}
-{{- $combined := ternary (include "csi-driver.combinedControllers" $root | fromYamlArray) list $root.Values.sidecars.combined.enabled -}}
-{{- $isForeign := and (not $program.upstreamOnly) (not (has (index . 1) $combined)) (include "csi-driver.isUpstream" .) -}}
-{{- default (ternary "compatible" "minimal" (eq (toString $isForeign) "true")) $root.Values.rbac.profile -}}
+{{- $isForeign := and (not $program.upstreamOnly) (eq (include "csi-driver.runsUpstream" .) "true") -}}
+{{- default (ternary "compatible" "minimal" $isForeign) $root.Values.rbac.profile -}}
 {{- end -}}
 
 {{/* (list root key): the rules of a sidecar's ClusterRole whose feature is on, as a YAML list. */}}
@@ -20,6 +19,7 @@
 {{- $isOn := or (eq .feature "always") (get $on .feature) -}}
 {{- /* An instance of a node watches no nodes. */ -}}
 {{- if eq .feature "topology" }}{{ $isOn = and (or $on.topology $on.capacity) (not $on.distributed) }}{{ end -}}
+{{- if eq .feature "upstream" }}{{ $isOn = include "csi-driver.runsUpstream" (list $root $key) }}{{ end -}}
 {{- if $isOn }}{{ $rules = append $rules (omit . "feature") }}{{ end -}}
 {{- end -}}
 {{- /* With an audience too: v1.1.0 reads its SnapshotMetadataService in any case. */ -}}

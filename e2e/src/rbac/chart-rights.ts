@@ -20,7 +20,6 @@ export interface Exception {
 
 const afterConflict = 'an object is read again after a conflict, or when the cache may be behind: that comes by chance';
 const repeatedEvent = 'an event is counted up when it is repeated within some minutes: that comes by chance';
-const ofUpstreamsImage = "the chart's role is that of upstream's image, which is the only one that the chart has";
 const snapshotApi = 'snapshot.storage.k8s.io';
 
 export const exceptions: readonly Exception[] = [
@@ -33,18 +32,6 @@ export const exceptions: readonly Exception[] = [
   { program: 'csi-snapshotter', right: 'patch events', because: repeatedEvent },
   { program: 'snapshot-controller', right: 'patch events', because: repeatedEvent },
   { program: 'csi-external-health-monitor-controller', right: 'patch events', because: repeatedEvent },
-  ...['persistentvolumes', 'persistentvolumeclaims', 'nodes', 'pods', 'events'].map((resource): Exception => ({
-    program: 'csi-external-health-monitor-controller',
-    right: `get ${resource}`,
-    because: ofUpstreamsImage,
-  })),
-  ...['nodes', 'pods', 'events'].flatMap((resource) =>
-    ['list', 'watch'].map((verb): Exception => ({
-      program: 'csi-external-health-monitor-controller',
-      right: `${verb} ${resource}`,
-      because: ofUpstreamsImage,
-    })),
-  ),
   { program: 'csi-resizer', right: 'get persistentvolumeclaims', because: afterConflict },
   { program: 'csi-snapshotter', right: `get volumesnapshotcontents.${snapshotApi}`, because: afterConflict },
   { program: 'csi-snapshotter', right: `get volumegroupsnapshotcontents.group${snapshotApi}`, because: afterConflict },

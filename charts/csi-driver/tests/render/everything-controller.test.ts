@@ -6,6 +6,7 @@ import { container, flagsOf, one, podOf, workload, type Manifest, type PodSpec }
 import { chart } from '../minimal.ts';
 import { elected, nodeId, ownNamespace, proxies, smallest, socketAndToken } from '../variants.ts';
 import { differences, objectsOf, port } from '../../../testing/differences.ts';
+import { tag } from '../../../testing/tag.ts';
 
 const driverImage = `registry.example.com/driver@sha256:${'0123456789abcdef'.repeat(4)}`;
 
@@ -173,7 +174,7 @@ describe.skipIf(!hasHelm)('the controller with everything on', () => {
     },
   );
 
-  it('given the two controllers that only upstream has, then they differ from the attacher in their image, resources, flags, ports and probes, and the one without election has a probe of its own', () => {
+  it('given the controller that only upstream has, then it differs from the attacher in its image, resources, flags, ports and probes', () => {
     const attacher = container(pod, 'csi-attacher');
     const resources = { requests: { cpu: '10m', memory: '20Mi' }, limits: { memory: '500Mi' } };
     const metadata = container(pod, 'csi-snapshot-metadata');
@@ -203,16 +204,27 @@ describe.skipIf(!hasHelm)('the controller with everything on', () => {
         { name: 'snapshot-metadata-certificates', mountPath: '/tmp/certificates', readOnly: true },
       ],
     });
+  });
+
+  it('given the health monitor, then it differs from the attacher in its name, flags and port, and has the values of its flags', () => {
     const health = container(pod, 'csi-external-health-monitor-controller');
-    expect(differences(health, attacher)).toEqual({
+    expect(differences(health, container(pod, 'csi-attacher'))).toEqual({
       name: 'csi-external-health-monitor-controller',
-      image: 'registry.k8s.io/sig-storage/csi-external-health-monitor-controller:v0.19.0',
+      image: `registry.example.com/sidecars/csi-external-health-monitor-controller:${tag}`,
       args: health.args,
       ports: [port('health-metrics', 9814)],
       ...elected('health-metrics'),
-      resources,
     });
-    const { 'kube-api-qps': _qps, 'kube-api-burst': _burst, ...election } = shared;
-    expect(flagsOf(health)).toEqual({ ...election, 'http-endpoint': ':9814' });
+    expect(flagsOf(health)).toEqual({
+      ...shared,
+      timeout: '20s',
+      'list-volumes-interval': '2m',
+      'monitor-interval': '90s',
+      'worker-threads': '5',
+      'max-entries': '1000',
+      'http-endpoint': ':9814',
+      'debug-explain': 'loopback',
+      'feature-gates': release,
+    });
   });
 });

@@ -7,7 +7,6 @@ import { containersOf, isWorkload, nameOf, podOf, type Manifest } from '../../..
 import { chart, everyApi, refusalWith } from '../minimal.ts';
 
 const full = [join(chartsFolder, chart, 'ci', 'full.yaml')];
-const upstreamOnly = ['snapshotMetadata', 'healthMonitor'];
 const sidecars = [
   'combined',
   'provisioner',
@@ -16,7 +15,8 @@ const sidecars = [
   'snapshotter',
   'livenessProbe',
   'nodeDriverRegistrar',
-  ...upstreamOnly,
+  'healthMonitor',
+  'snapshotMetadata',
 ];
 
 /** Each container that the chart has, with the values of its variables. */
@@ -64,7 +64,7 @@ describe.skipIf(!hasHelm)('variables', () => {
                 {
                   ...own,
                   ...(key === 'combined' && { enabled: combined }),
-                  ...(!['combined', ...upstreamOnly].includes(key) && { nodeOptions: 'x' }),
+                  ...(!['combined', 'snapshotMetadata'].includes(key) && { nodeOptions: 'x' }),
                 },
               ]),
             ),

@@ -68,7 +68,7 @@ describe('files/rbac.yaml', () => {
       [...minimal, ...compatible].map(({ feature }) => feature),
     );
     const unknown = [...new Set(named)].filter(
-      (feature) => feature !== 'always' && !features.includes(`\n${feature}: `),
+      (feature) => !['always', 'upstream'].includes(feature) && !features.includes(`\n${feature}: `),
     );
     expect(unknown).toEqual([]);
     expect(named.length).toBeGreaterThan(50);
