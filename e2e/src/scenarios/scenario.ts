@@ -20,6 +20,8 @@ export type SharedResource =
   | 'snapshot-controller'
   /** Shared: a csi-snapshotter runs. Exclusive: the definitions of the snapshot API are deleted or changed. */
   | 'snapshot-definitions'
+  /** Exclusive: the definition of VolumePopulators comes and goes. */
+  | 'populators'
   /** Shared: an assertion limits how long something takes. Exclusive: hundreds of objects at once keep all cores busy. */
   | 'cores'
   /** Exclusive: programs listen on the ports that the manifests of a foreign driver name. */

@@ -36,6 +36,7 @@ export const dataSources: readonly Scenario[] = [
     title:
       'volume-data-source-validator: a claim of a kind that is not registered gets an event, also after the definition of populators was removed and came back',
     needs: ['controller-manager'],
+    exclusive: ['populators'],
     run: async (ctx) => {
       await ctx.startSidecar('volume-data-source-validator');
       await watchPopulators(ctx);
@@ -46,7 +47,7 @@ export const dataSources: readonly Scenario[] = [
     title:
       'snapshot-controller --enable-data-source-validator: the same in one process, which holds the leases of both programs',
     needs: ['rbac', 'controller-manager'],
-    exclusive: ['snapshot-controller'],
+    exclusive: ['snapshot-controller', 'populators'],
     shared: ['snapshot-definitions'],
     run: async (ctx) => {
       await installDefinitions(ctx);
