@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type ApiClient, ApiError, pods, TransportError } from '@csi-sidecars/runtime';
+import { ApiError, pods, TransportError } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
 import { deleteIfThere } from './delete-if-there.ts';
 
@@ -25,7 +25,7 @@ it.each([
     const error = rest.shift();
     if (error !== undefined) throw error;
   };
-  const result = await deleteIfThere({ delete: remove as ApiClient['delete'] }, pods, {
+  const result = await deleteIfThere({ delete: remove }, pods, {
     namespace: 'a',
     name: 'b',
   }).then(
