@@ -27,7 +27,7 @@ export async function createProgramPod(
     metadata: { name },
     spec: {
       containers: [{ name: program, image: `none/${program}`, ...limits }],
-      // Nobody schedules it, so that no emulated node runs it.
+      // No scheduler takes it, so that no emulated node runs it.
       schedulerName: 'nobody',
       ...(serviceAccountName !== undefined && { serviceAccountName }),
     },
