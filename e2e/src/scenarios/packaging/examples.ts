@@ -31,7 +31,7 @@ import { ownRefusals } from '../own-requests.ts';
 import { createClaim, deleteClaim, untilBound, untilVolumeGone } from '../provisioner/steps.ts';
 import { ask, gib, untilSize } from '../resizer/steps.ts';
 import type { Scenario } from '../scenario.ts';
-import { subjects } from '../sidecars.ts';
+import { combinedSubjects } from '../sidecars.ts';
 import { removeUpstreamRole } from './releases.ts';
 import {
   createSnapshot,
@@ -231,7 +231,9 @@ function keepFolders(ctx: ScenarioContext, { node: { hostPaths = {} } }: Example
 
 /** docs/operations/install.md says so. */
 function leasesOf({ namespace, driverName }: ScenarioContext): readonly string[] {
-  return Object.values(subjects).map((subject) => `Lease ${namespace}/${leaseNameOf(subject, driverName)}`);
+  return [...combinedSubjects, 'snapshot-controller' as const].map(
+    (subject) => `Lease ${namespace}/${leaseNameOf(subject, driverName)}`,
+  );
 }
 
 interface Kept {
