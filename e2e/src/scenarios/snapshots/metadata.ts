@@ -166,7 +166,7 @@ async function announce(ctx: ScenarioContext, spec: object): Promise<void> {
     kind: 'CustomResourceDefinition',
     metadata: {
       name: `${services.plural}.${group}`,
-      annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes/enhancements/pull/3314' },
+      annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
     },
     spec: {
       group,
