@@ -41,7 +41,7 @@ export interface FixtureOptions {
   readonly rules?: readonly AccessRule[];
   /** The definition of populators. Default: it is installed. */
   readonly definition?: 'missing';
-  /** Of events a second. Default: none. */
+  /** Limits the events that are written, per second. Default: no limit. */
   readonly limit?: RateLimit;
   /** Where events are sent. Default: the API server. */
   readonly eventsTo?: Transport;

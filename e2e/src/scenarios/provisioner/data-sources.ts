@@ -3,17 +3,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type Event,
-  ignoreNotFound,
-  isAlreadyExists,
-  type KubeObject,
-  leases,
-  type Resource,
-} from '@csi-sidecars/runtime';
+import { type Event, ignoreNotFound, type KubeObject, leases, type Resource } from '@csi-sidecars/runtime';
 import { load } from 'js-yaml';
 import { definitionFolder, definitions } from '../../snapshot-api/definitions.ts';
 import type { ScenarioContext } from '../context.ts';
+import { installDefinition } from '../install-definition.ts';
 import type { Scenario } from '../scenario.ts';
 import { installDefinitions, quickRetries } from '../snapshots/steps.ts';
 import { createClaim, eventsOf } from './steps.ts';
@@ -120,12 +114,7 @@ async function uninstall(ctx: ScenarioContext): Promise<void> {
 /** That of the chart. */
 async function install(ctx: ScenarioContext): Promise<void> {
   const object = load(readFileSync(join(definitionFolder, `${definition.name}.yaml`), 'utf8')) as KubeObject;
-  await ctx.eventually('the definition of populators is there', async () => {
-    await ctx.api.create(definitions as Resource, object).catch((error: unknown) => {
-      if (!isAlreadyExists(error)) throw error;
-    });
-    return (await ctx.api.list(populators)).items.length >= 0;
-  });
+  await installDefinition(ctx, object, populators);
 }
 
 async function register(ctx: ScenarioContext, kind: string): Promise<void> {

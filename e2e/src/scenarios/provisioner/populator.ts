@@ -5,7 +5,6 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import {
   ignoreNotFound,
-  isAlreadyExists,
   type KubeObject,
   leaseRules,
   namespaces,
@@ -22,10 +21,10 @@ import { deployAll } from '../../deployment/deploy.ts';
 import { podImage } from '../../images/images.ts';
 import { repositoryRoot } from '../../processes/program.ts';
 import { supervise } from '../../processes/supervised-process.ts';
-import { definitions } from '../../snapshot-api/definitions.ts';
 import { claimed } from '../../workload/user-pods.ts';
 import { commandAccount } from '../command.ts';
 import type { ScenarioContext } from '../context.ts';
+import { installDefinition } from '../install-definition.ts';
 import { startUser, untilSaid } from '../node/user-steps.ts';
 import { endPod } from '../pod-life.ts';
 import type { Scenario } from '../scenario.ts';
@@ -123,10 +122,7 @@ async function installHello(ctx: ScenarioContext): Promise<void> {
     },
   };
   // It stays: a second scenario may use it.
-  await ctx.api.create(definitions as Resource, definition as KubeObject).catch((error: unknown) => {
-    if (!isAlreadyExists(error)) throw error;
-  });
-  await ctx.eventually('Hello is served', async () => (await ctx.api.list(hellos)).items.length >= 0);
+  await installDefinition(ctx, definition, hellos);
 }
 
 async function createGreeting(ctx: ScenarioContext): Promise<void> {

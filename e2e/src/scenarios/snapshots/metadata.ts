@@ -3,13 +3,7 @@
 import assert from 'node:assert/strict';
 import { globSync, openSync, readFileSync, writeSync, closeSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  ignoreNotFound,
-  isAlreadyExists,
-  type KubeObject,
-  type PolicyRule,
-  type Resource,
-} from '@csi-sidecars/runtime';
+import { ignoreNotFound, type KubeObject, type PolicyRule, type Resource } from '@csi-sidecars/runtime';
 import { clusterRules } from '@csi-sidecars/snapshot-metadata';
 import { aClient, type Answer } from '@csi-sidecars/snapshot-metadata/testing';
 import { allCapabilities, type Capabilities } from '@csi-sidecars/test-driver';
@@ -19,10 +13,10 @@ import { createCertificates } from '../../control-planes/certificates.ts';
 import { freePorts } from '../../control-planes/local/free-ports.ts';
 import { findProgram } from '../../processes/program.ts';
 import { supervise } from '../../processes/supervised-process.ts';
-import { definitions } from '../../snapshot-api/definitions.ts';
 import { request } from '../../suite-client/request.ts';
 import { commandAccount } from '../command.ts';
 import type { ScenarioContext } from '../context.ts';
+import { installDefinition } from '../install-definition.ts';
 import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import {
@@ -175,13 +169,7 @@ async function announce(ctx: ScenarioContext, spec: object): Promise<void> {
       versions: [{ name: services.version, served: true, storage: true, schema: { openAPIV3Schema: schema } }],
     },
   };
-  await ctx.api.create(definitions as Resource, definition as KubeObject).catch((error: unknown) => {
-    if (!isAlreadyExists(error)) throw error;
-  });
-  await ctx.eventually(
-    'SnapshotMetadataService is served',
-    async () => (await ctx.api.list(services)).items.length >= 0,
-  );
+  await installDefinition(ctx, definition, services);
   await ctx.create(services, {
     apiVersion: `${group}/v1beta1`,
     kind: services.kind,

@@ -50,7 +50,7 @@ interface Asking extends Pick<LoopPorts, 'clock' | 'logger'> {
 type Round = Pass<WatchedKinds>;
 
 const name = 'csi-health-monitor-round';
-/** Of the pauses of a round, so that the monitors of a cluster do not ask together. */
+/** The share by which a pause varies, so that the monitors of a cluster do not ask together. */
 const spread = 0.1;
 /** For each other volume so many that are believed unhealthy, if all of those are overdue. */
 const mostBetween = 4;
@@ -118,7 +118,7 @@ function handlesOf({ memory, unhealthy }: RoundContext, { caches }: Round, start
     if (!isMonitored(volume)) continue;
     const handle = handleOf(volume);
     handles.add(handle);
-    // Of what an earlier process has stored: as if it had been asked about just before the round.
+    // An earlier process has stored the health of this volume: it counts as asked about just before the round.
     if (!unhealthy.has(handle) && isBelievedUnhealthy(memory, caches.claims, volume)) {
       unhealthy.set(handle, startedMs - 1);
     }

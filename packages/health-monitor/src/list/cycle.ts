@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What one cycle over the list of the driver has shown of each volume. Of a volume the number of the cycle is kept, and of an unhealthy one until the end
- * of the cycle its report, within the limits of the API server: never a page of the list.
+ * What one cycle over the list of the driver has shown of each volume. The number of the cycle is kept for every volume. The report of an unhealthy
+ * volume is kept until the cycle ends, within the limits of the API server. A page of the list is never kept.
  */
 import type { ObjectKey } from '@csi-sidecars/runtime';
 import { healthyReport, normalise, type Report, type ReportedEntries } from '../report/normalise.ts';
@@ -10,7 +10,7 @@ import { healthyReport, normalise, type Report, type ReportedEntries } from '../
 export type Listed = 'absent' | 'unhealthy' | 'healthy' | 'doubtful';
 
 export interface ListCycle {
-  /** Of the next cycle. What earlier ones have shown does not count any more. */
+  /** Begins the next cycle. What earlier cycles have shown does not count any more. */
   readonly begin: () => void;
   readonly take: (key: ObjectKey, entries: ReportedEntries) => void;
   readonly of: (key: ObjectKey) => Listed;
