@@ -14,6 +14,8 @@ const config: ViteUserConfig = defineConfig({
     exclude: ['**/node_modules/**', '**/dist/**', 'e2e/src/charts/**'],
     // Generous: tests that start processes share two cores with an API server and its scenarios in a whole run.
     testTimeout: 30_000,
+    // As patient as `until`: one second, the default, is a long break of a busy machine.
+    expect: { poll: { timeout: 20_000 } },
     // A title is understood alone: values in it are not cut.
     taskTitleValueFormatTruncate: 0,
     // Processes, not threads: a thread that has held many HTTP/2 sessions may never end, and the run with it. Files share them, because

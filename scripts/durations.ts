@@ -11,6 +11,8 @@ export interface SuiteRun {
   readonly seconds?: number;
   /** Its report: `reports/<report>.json`. */
   readonly report?: string;
+  /** What failed in it passed when it ran again, alone. */
+  readonly passedAlone?: boolean;
 }
 
 export interface Durations {

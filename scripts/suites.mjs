@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `npm test` consists of.
+const vitestAgain =
+  (config = '') =>
+  (report) =>
+    `vitest run${config} --reporter=default --reporter=json --outputFile.json=reports/${report}.json`;
+const scenariosAgain = (controlPlane) => () => `npm run e2e --silent -- --control-plane=${controlPlane}`;
+
 /**
  * Suites in the order in which they may begin; two run side by side, as `scripts/lanes.mjs` has it. `report` names the file with
  * { passed, failed, skipped }; `withGo` is what the command has besides where there is a Go toolchain; `after` names those whose results it needs;
- * one that is `alone` runs beside no other.
+ * one that is `alone` runs beside no other; `again` is the command that runs a few of it a second time, without their names.
  */
 export const suites = [
   // It writes generated files again, and reads all of them.
@@ -22,6 +28,7 @@ export const suites = [
     name: 'e2e on local',
     command: 'npm run e2e --silent -- --control-plane=local',
     report: 'e2e-local',
+    again: scenariosAgain('local'),
     needs: 'go',
     after: ['build', 'foreign programs'],
   },
@@ -31,6 +38,7 @@ export const suites = [
     command:
       'vitest run --exclude=e2e/src/contract/kubectl.test.ts --exclude=e2e/src/traces/otel.test.ts --exclude=images/src/inspection.test.ts --exclude=images/src/started.test.ts --exclude=charts/*/tests/render/** --exclude=e2e/src/alerts/alerts.test.ts --reporter=default --reporter=json --outputFile.json=reports/vitest.json',
     report: 'vitest',
+    again: vitestAgain(),
     after: ['packages for file systems and a real kubelet', 'build'],
   },
   { name: 'programs', command: 'node scripts/programs.ts', report: 'programs', after: ['build'] },
@@ -39,6 +47,7 @@ export const suites = [
     command:
       'vitest run --reporter=default --reporter=json --outputFile.json=reports/images.json images/src/inspection.test.ts',
     report: 'images',
+    again: vitestAgain(),
     after: ['build'],
   },
   { name: 'the demonstration on sim', command: 'node e2e/src/demo/main.ts', after: ['build'] },
@@ -48,6 +57,7 @@ export const suites = [
     command: 'npm run e2e --silent -- --control-plane=sim',
     withGo: ' --only=API',
     report: 'e2e-sim',
+    again: scenariosAgain('sim'),
     after: ['build'],
   },
   {
@@ -82,6 +92,7 @@ export const suites = [
     name: 'charts',
     command: 'npm run charts --silent',
     report: 'charts',
+    again: vitestAgain(),
     needs: 'go',
     // Its alerts are recorded in real time, and unit tests take all cores.
     after: ['build', 'foreign programs', 'unit'],
@@ -97,6 +108,7 @@ export const suites = [
     name: 'charts on local',
     command: 'npm run charts-on-local --silent',
     report: 'charts-local',
+    again: vitestAgain(' --config e2e/src/charts/vitest.config.ts'),
     needs: 'go',
     after: ['build', 'foreign programs'],
   },
@@ -119,6 +131,7 @@ export const suites = [
     command:
       'vitest run --reporter=default --reporter=json --outputFile.json=reports/images-started.json images/src/started.test.ts',
     report: 'images-started',
+    again: vitestAgain(),
     needs: 'system changes',
     after: ['images', 'packages for file systems and a real kubelet'],
     alone: true,
@@ -128,6 +141,7 @@ export const suites = [
     command:
       'npm run e2e --silent -- --control-plane=node --only=M-,N-,I-,P-22,P-23,C-04,R-01,R-03,R-15,S-22,S-23,X-05,X-09 --concurrency=2',
     report: 'e2e-node',
+    again: scenariosAgain('node'),
     needs: 'system changes',
     after: ['build', 'set-up for a real kubelet'],
     alone: true,
