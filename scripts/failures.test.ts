@@ -29,7 +29,13 @@ it('given failed tests, a test file that could not be loaded, a failed scenario 
       'e2e-local': {
         scenarios: [
           { id: 'P-01', title: 'a claim', outcome: 'passed' },
-          { id: 'P-02', title: 'two claims', outcome: 'failed', error: 'timed out' },
+          {
+            id: 'P-02',
+            title: 'two claims',
+            outcome: 'failed',
+            error: 'timed out',
+            details: `${'y'.repeat(2_500)}the end`,
+          },
           { id: 'P-03', title: 'three claims', outcome: 'not applicable' },
         ],
       },
@@ -38,7 +44,7 @@ it('given failed tests, a test file that could not be loaded, a failed scenario 
     'unit: fails\nexpected 1 to be 2\nand more',
     'unit: b.test.ts\nno such module',
     'programs: livenessprobe begins with the interpreter line: #!',
-    'e2e on local: P-02 two claims\ntimed out',
+    `e2e on local: P-02 two claims\ntimed out\n${'y'.repeat(2_493)}the end`,
   ]);
 });
 

@@ -10,6 +10,8 @@ interface Report {
     readonly title: string;
     readonly outcome: string;
     readonly error?: string;
+    /** The context of the error: its end is worth most. */
+    readonly details?: string;
   }[];
   readonly testResults?: readonly {
     readonly name: string;
@@ -24,6 +26,7 @@ interface Report {
 }
 
 const shownCharacters = 600;
+const shownOfDetails = 2_500;
 
 /** One entry for each failure that a report names, with the beginning of its message. `read` as for `durationsOf`. */
 export function failuresOf(suites: readonly SuiteRun[], read: (report: string) => unknown): readonly string[] {
@@ -34,16 +37,22 @@ export function failuresOf(suites: readonly SuiteRun[], read: (report: string) =
       testResults = [],
     } = ((report !== undefined && read(report)) || {}) as Report;
     return [
-      ...failures,
+      ...failures.map(beginning),
       ...scenarios
         .filter(({ outcome }) => outcome === 'failed')
-        .map(({ id, title, error = '' }) => `${id} ${title}\n${error}`),
+        .map(({ id, title, error = '', details = '' }) =>
+          `${beginning(`${id} ${title}\n${error}`)}\n${details.slice(-shownOfDetails)}`.trimEnd(),
+        ),
       ...testResults.flatMap(({ name, status, message, assertionResults }) => {
-        if (status === 'failed' && assertionResults.length === 0) return [`${name}\n${message}`];
+        if (status === 'failed' && assertionResults.length === 0) return [beginning(`${name}\n${message}`)];
         return assertionResults
           .filter((test) => test.status === 'failed')
-          .map(({ fullName, failureMessages }) => `${fullName}\n${failureMessages.join('\n')}`);
+          .map(({ fullName, failureMessages }) => beginning(`${fullName}\n${failureMessages.join('\n')}`));
       }),
-    ].map((failure) => `${suite}: ${failure.slice(0, shownCharacters).trimEnd()}`);
+    ].map((failure) => `${suite}: ${failure}`);
   });
+}
+
+function beginning(text: string): string {
+  return text.slice(0, shownCharacters).trimEnd();
 }

@@ -80,9 +80,11 @@ export async function startDriver(
   const logFile = join(logs, 'driver.log');
   const environment = { ...env, ...(compiled !== undefined && { NODE_COMPILE_CACHE: compiled }) };
   const spec = { name: 'driver', command: program, args, logFile, env: environment };
-  const process = await supervise(spec, clock);
+  await using untilReady = new AsyncDisposableStack();
+  const process = untilReady.use(await supervise(spec, clock));
   // The control door of ours opens before its socket does.
   await eventually(patience, { what: `the driver listens (${spec.logFile})`, check: () => existsSync(socket) });
+  untilReady.move();
   return { name, socket, socketOf, process, control };
 }
 

@@ -91,7 +91,7 @@ export async function startProcess(spec: ProcessSpec, clock: Clock): Promise<Chi
 }
 
 /** The end of a process's log, for messages about its death. */
-export function logTail(spec: ProcessSpec, lines = 20): string {
+export function logTail(spec: Pick<ProcessSpec, 'logFile'>, lines = 20): string {
   try {
     return readFileSync(spec.logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
   } catch {

@@ -55,6 +55,7 @@ export function writeReport(path: string, results: readonly Result[]): void {
     title,
     outcome: outcome.kind,
     ...('error' in outcome && { error: messageOf(outcome.error) }),
+    ...(outcome.kind === 'failed' && outcome.details !== undefined && { details: outcome.details }),
     ...(outcome.kind === 'not applicable' && { missing: outcome.missing }),
     ranMs: Math.round(ranMs),
     ...(notes !== undefined && { notes }),

@@ -17,10 +17,14 @@ import {
 } from '@csi-sidecars/runtime';
 import { nodeDigest, saveOutputs } from '../deployment/node-digest.ts';
 import { describe } from '../describe.ts';
+import { describeExit, logTail } from '../processes/child-process.ts';
 import type { ScenarioContext } from './context.ts';
 
 const inNamespace: readonly Resource[] = [persistentVolumeClaims, pods, events, leases];
 const clusterWide: readonly Resource[] = [persistentVolumes, volumeAttachments, storageClasses];
+
+const loggedLines = 8;
+const shownCharacters = 300;
 
 /** Resolves with the most important lines, if there are any besides the error. */
 export async function saveArtifacts(ctx: ScenarioContext, error: unknown): Promise<string | undefined> {
@@ -39,11 +43,25 @@ export async function saveArtifacts(ctx: ScenarioContext, error: unknown): Promi
     await attempt(save, 'requests.json', () => lines(audit().filter(({ user }) => user.startsWith(prefix))));
   }
   const { node } = ctx.testRun.controlPlane;
-  if (node === undefined) return undefined;
+  if (node === undefined) return lastWords(ctx);
   saveOutputs(ctx, node);
   let digest: string | undefined;
   await attempt(save, 'node.txt', async () => (digest = await nodeDigest(ctx, node)));
   return digest;
+}
+
+/** The ends of the programs under test, and of their logs. */
+function lastWords({ sidecars }: ScenarioContext): string | undefined {
+  if (sidecars.length === 0) return undefined;
+  return sidecars
+    .flatMap((process) => [
+      ...process.exits.map((exit) => `${process.name} ended: ${describeExit(exit)}`),
+      `the end of the log of ${process.name}:`,
+      ...logTail(process, loggedLines)
+        .split('\n')
+        .map((line) => `  ${line.slice(0, shownCharacters)}`),
+    ])
+    .join('\n');
 }
 
 async function dumpObjects({ api, namespace }: ScenarioContext): Promise<string> {

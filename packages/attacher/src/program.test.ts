@@ -47,11 +47,11 @@ describe('the start', () => {
   it('[attacher#141] given a driver that is not ready, then it is probed every second, and no other call is made', async () => {
     await using attacher = await run({ '/csi.v1.Identity/Probe': () => ({ ready: { value: false } }) });
     for (const asked of [1, 2, 3]) {
-      await vi.waitFor(() => expect(attacher.calls()).toEqual(Array.from({ length: asked }, () => 'Probe')));
+      await expect.poll(() => attacher.calls()).toEqual(Array.from({ length: asked }, () => 'Probe'));
       await settle();
       await attacher.host.clock.advance(1_000);
     }
-    await vi.waitFor(() => expect(attacher.calls()).toEqual(['Probe', 'Probe', 'Probe', 'Probe']));
+    await expect.poll(() => attacher.calls()).toEqual(['Probe', 'Probe', 'Probe', 'Probe']);
   });
 
   it.each(['Unimplemented', 'Unavailable', 'Internal'] as const)(
@@ -66,7 +66,7 @@ describe('the start', () => {
     await using nameless = await run({ '/csi.v1.Identity/GetPluginInfo': () => ({ name: '' }) });
     expect(await nameless.code).toBe(1);
     await using slow = await run({ '/csi.v1.Identity/GetPluginInfo': () => new Promise(() => undefined) });
-    await vi.waitFor(() => expect(slow.calls()).toContain('GetPluginInfo'));
+    await expect.poll(() => slow.calls()).toContain('GetPluginInfo');
     await slow.host.clock.advance(1_000);
     expect(await slow.code).toBe(1);
   });
@@ -87,12 +87,12 @@ describe('the start', () => {
         ({ capabilities: [{}, { rpc: { type: 99 } }, capability('PUBLISH_UNPUBLISH_VOLUME')] }) as never,
     });
     for (const object of [anAttachment(), aVolume(), aCsiNode()]) attacher.host.server.seed(object);
-    await vi.waitFor(() => expect(attacher.calls()).toEqual([...started, 'ControllerPublishVolume']));
+    await expect.poll(() => attacher.calls()).toEqual([...started, 'ControllerPublishVolume']);
   });
 
   it('given a driver without a controller service, then ControllerGetCapabilities is not called', async () => {
     await using attacher = await run({ '/csi.v1.Identity/GetPluginCapabilities': () => ({ capabilities: [] }) });
-    await vi.waitFor(() => expect(attacher.host.server.openWatches()).toBe(1));
+    await expect.poll(() => attacher.host.server.openWatches()).toBe(1);
     expect(attacher.calls()).toEqual(started.slice(0, 3));
   });
 
@@ -127,7 +127,7 @@ describe('the start', () => {
 
 it('[attacher#86] given the driver ends, then the attacher ends with exit code 1, so that the next one reads the capabilities again', async () => {
   await using attacher = await run();
-  await vi.waitFor(() => expect(attacher.host.server.openWatches()).toBe(3));
+  await expect.poll(() => attacher.host.server.openWatches()).toBe(3);
   attacher.driver.stop();
   expect(await attacher.code).toBe(1);
   expect(attacher.host.terminationLog()).toEqual(['Lost connection to CSI driver, exiting']);
@@ -138,8 +138,8 @@ describe('the election', () => {
 
   it('[attacher#148] given another leader, then only the lease is requested, and the driver gets no call beyond those of the start', async () => {
     await using standby = await run({}, args, [otherLeader]);
-    await vi.waitFor(() => expect(standby.calls()).toEqual(started));
-    await vi.waitFor(() => expect(standby.host.server.openWatches()).toBe(1));
+    await expect.poll(() => standby.calls()).toEqual(started);
+    await expect.poll(() => standby.host.server.openWatches()).toBe(1);
     await standby.host.clock.advance(5_000);
     const asked = new Set(standby.host.server.requests.map(({ resource }) => resource));
     // The account is looked at by every replica.
@@ -149,7 +149,7 @@ describe('the election', () => {
 
   it('given a standby, when it receives SIGTERM, then it ends at once (upstream ignores the signal)', async () => {
     await using standby = await run({}, args, [otherLeader]);
-    await vi.waitFor(() => expect(standby.host.server.openWatches()).toBe(1));
+    await expect.poll(() => standby.host.server.openWatches()).toBe(1);
     standby.host.stop();
     expect(await standby.code).toBe(0);
   });
@@ -159,8 +159,8 @@ describe('the election', () => {
     const seed = [anAttachment(), aVolume(), aCsiNode()];
     await using attacher = await runOverDriver(runAttacher, { handlers: healthy, args, seed, rules });
     const { server } = attacher.host;
-    await vi.waitFor(() => expect(server.writes().some(({ subresource }) => subresource === 'status')).toBe(true));
-    await vi.waitFor(() => expect(server.writes().some(({ resource }) => resource === 'events')).toBe(true));
+    await expect.poll(() => server.writes().some(({ subresource }) => subresource === 'status')).toBe(true);
+    await expect.poll(() => server.writes().some(({ resource }) => resource === 'events')).toBe(true);
     const refused = server.writes().filter(({ code }) => code >= 400);
     expect(refused.map(({ resource, code }) => [resource, code])).toEqual([['events', 403]]);
     expect(server.objects.get(leases, leaseRef)?.spec?.holderIdentity).toBe('pod-1');
@@ -171,7 +171,7 @@ describe('the election', () => {
     await using attacher = await run({ '/csi.v1.Controller/ControllerPublishVolume': () => answer.promise }, args);
     const { server } = attacher.host;
     for (const object of [anAttachment(), aVolume(), aCsiNode()]) server.seed(object);
-    await vi.waitFor(() => expect(attacher.calls()).toContain('ControllerPublishVolume'));
+    await expect.poll(() => attacher.calls()).toContain('ControllerPublishVolume');
     attacher.host.stop();
     await settle();
     server.clearRequests();

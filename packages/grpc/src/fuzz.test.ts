@@ -6,7 +6,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
 import * as fc from 'fast-check';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { anyConnection } from '../testing/any-frames.ts';
 import { echoCodec, echoMethods, echoPath } from '../testing/echo.ts';
 import {
@@ -60,7 +60,7 @@ it(
         if (isHalfClosed) peer.socket.end();
         else peer.socket.destroy();
         await peer.closed;
-        await vi.waitUntil(() => clock.pending === 0, { interval: 1 });
+        await expect.poll(() => clock.pending === 0, { interval: 1 }).toBe(true);
       }),
       { seed: 301, numRuns },
     );
@@ -71,7 +71,7 @@ it(
     await next.until('headers 1 end grpc-status=0');
     next.socket.destroy();
     server.close();
-    await vi.waitUntil(() => clock.pending === 0);
+    await expect.poll(() => clock.pending === 0).toBe(true);
   },
   timeoutMs,
 );
@@ -122,7 +122,7 @@ it(
           if (outcomes.some(([outcome]) => isEnded(outcome))) endedRuns += 1;
           await peer.closed;
           expect(clock.pending).toBe(0);
-          await vi.waitUntil(() => server.openCount() === 0, { interval: 1 });
+          await expect.poll(() => server.openCount() === 0, { interval: 1 }).toBe(true);
         },
       ),
       { seed: 302, numRuns },

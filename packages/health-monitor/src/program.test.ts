@@ -47,7 +47,7 @@ async function ended(...args: readonly string[]) {
 describe('the start', () => {
   it('given a driver that lists, then the claim shows what it lists, with no right beyond those of the role', async () => {
     await using monitor = await runOverDriver(runHealthMonitor, { handlers: healthy, seed, rules: clusterRules });
-    await vi.waitFor(() => expect(shownBy(monitor)).toEqual(storedDegraded));
+    await expect.poll(() => shownBy(monitor)).toEqual(storedDegraded);
     expect(monitor.host.server.requests.filter(({ code }) => code >= 400)).toEqual([]);
   });
 
@@ -137,7 +137,7 @@ describe('the election', () => {
 
   it('[health-monitor#10] given another leader, then the driver is not asked, nothing is written, and no series is shown', async () => {
     await using standby = await run({}, [...args, '--http-endpoint=:8080'], [...seed, otherLeader]);
-    await vi.waitFor(() => expect(standby.host.server.openWatches()).toBe(1));
+    await expect.poll(() => standby.host.server.openWatches()).toBe(1);
     await standby.host.clock.advance(5_000);
     expect(standby.calls()).toEqual(started);
     expect(standby.host.server.writes().filter(({ resource }) => resource.startsWith('persistent'))).toEqual([]);
@@ -146,7 +146,7 @@ describe('the election', () => {
   it('[health-monitor#73] given SIGTERM, then the lease is released, and the exit code is 0', async () => {
     const rules = [...clusterRules, ...leaseRules];
     await using monitor = await runOverDriver(runHealthMonitor, { handlers: healthy, args, seed, rules });
-    await vi.waitFor(() => expect(shownBy(monitor)).toEqual(storedDegraded));
+    await expect.poll(() => shownBy(monitor)).toEqual(storedDegraded);
     monitor.host.stop();
     expect(await monitor.code).toBe(0);
     expect(monitor.host.server.objects.get(leases, leaseRef)?.spec?.holderIdentity).toBe('');
@@ -159,7 +159,7 @@ describe('the election', () => {
       args,
       seed,
     );
-    await vi.waitFor(() => expect(monitor.calls()).toContain('ControllerListVolumeHealth'));
+    await expect.poll(() => monitor.calls()).toContain('ControllerListVolumeHealth');
     monitor.host.server.objects.change(leases, leaseRef, (lease) => ({
       ...lease,
       spec: { ...lease.spec, holderIdentity: 'pod-2', renewTime: '2026-01-01T00:00:10.000000Z' },
@@ -174,7 +174,7 @@ describe('the election', () => {
 
 it('[health-monitor#75] given the driver ends, then the program ends with exit code 1, so that the next one reads the capabilities again', async () => {
   await using monitor = await run({}, [], seed);
-  await vi.waitFor(() => expect(shownBy(monitor)).toEqual(storedDegraded));
+  await expect.poll(() => shownBy(monitor)).toEqual(storedDegraded);
   monitor.driver.stop();
   expect(await monitor.code).toBe(1);
   expect(monitor.host.terminationLog()).toEqual(['Lost connection to CSI driver, exiting']);
@@ -186,6 +186,6 @@ it('given a driver whose health calls fail, then the program goes on', async () 
     [],
     seed,
   );
-  await vi.waitFor(() => expect(monitor.host.logged()).toContain('Check controller volume health error'));
+  await expect.poll(() => monitor.host.logged()).toContain('Check controller volume health error');
   expect(monitor.calls().filter((call) => call === 'ControllerListVolumeHealth')).toHaveLength(1);
 });

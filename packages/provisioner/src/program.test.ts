@@ -4,7 +4,7 @@ import { type Handlers, csiError } from '@csi-sidecars/csi/testing';
 import { type KubeObject, type Lease, leases, persistentVolumes } from '@csi-sidecars/runtime';
 import { freePort, settle } from '@csi-sidecars/runtime/testing';
 import { type DrivenProgram, fakeHost, runOverDriver } from '@csi-sidecars/sidecar/testing';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aNode, driverName } from '../testing/builders.ts';
 import { aLateClass, anOwner, capacities, published } from '../testing/capacity-fixture.ts';
 import { runProvisioner } from './program.ts';
@@ -46,7 +46,7 @@ describe('the start', () => {
   it('given a claim, then the driver is called for its name and capabilities, and the volume is created and saved', async () => {
     await using provisioner = await run({ seed: [aClass(), aClaim()] });
     const { server } = provisioner.host;
-    await vi.waitFor(() => expect(server.objects.get(persistentVolumes, { name: 'pvc-uid-data' })).toBeDefined());
+    await expect.poll(() => server.objects.get(persistentVolumes, { name: 'pvc-uid-data' })).toBeDefined();
     expect(provisioner.calls()).toEqual([...started, 'CreateVolume']);
   });
 
@@ -72,7 +72,7 @@ describe('the start', () => {
     await using provisioner = await run({
       handlers: { '/csi.v1.Identity/GetPluginCapabilities': () => ({ capabilities: [] }) },
     });
-    await vi.waitFor(() => expect(provisioner.calls()).toEqual(started));
+    await expect.poll(() => provisioner.calls()).toEqual(started);
   });
 
   it.each([
@@ -106,7 +106,7 @@ describe('published capacity', () => {
   it('given an owner level of 1, then the objects are in NAMESPACE and belong to the controller of the Pod', async () => {
     await using provisioner = await run({ args, env, handlers, seed: [...seed, pod] });
     const { server } = provisioner.host;
-    await vi.waitFor(() => expect(published({ server })).toEqual(['fast zone=a 1Gi of driver']));
+    await expect.poll(() => published({ server })).toEqual(['fast zone=a 1Gi of driver']);
     expect(capacities({ server })[0]?.metadata?.namespace).toBe('csi');
     expect(provisioner.host.logged()).toContain(
       'using apps/v1/StatefulSet driver as owner of CSIStorageCapacity objects',
@@ -137,7 +137,7 @@ describe('published capacity', () => {
       seed,
     });
     const { server } = provisioner.host;
-    await vi.waitFor(() => expect(published({ server })).toEqual(['fast zone=a 1Gi']));
+    await expect.poll(() => published({ server })).toEqual(['fast zone=a 1Gi']);
     expect(server.requests.filter(({ resource }) => resource === 'pods')).toEqual([]);
   });
 
@@ -149,7 +149,7 @@ describe('published capacity', () => {
       handlers,
       seed: [...seed, pod],
     });
-    await vi.waitFor(() => expect(provisioner.host.server.openWatches()).toBe(3));
+    await expect.poll(() => provisioner.host.server.openWatches()).toBe(3);
     const page = await (await fetch(`http://127.0.0.1:${free}/metrics`)).text();
     expect(gauges.filter((name) => page.includes(name))).toEqual([]);
     const requested = new Set(provisioner.host.server.requests.map(({ resource }) => resource));
@@ -165,7 +165,7 @@ describe('published capacity', () => {
     const election = ['--leader-election', '--leader-election-namespace=ns', `--http-endpoint=127.0.0.1:${free}`];
     await using standby = await run({ args: [...args, ...election], env, handlers, seed: [...seed, pod, lease] });
     const { server } = standby.host;
-    await vi.waitFor(() => expect(server.openWatches()).toBe(1));
+    await expect.poll(() => server.openWatches()).toBe(1);
     expect([server.writes(), standby.calls()]).toEqual([[], started]);
     const page = await (await fetch(`http://127.0.0.1:${free}/metrics`)).text();
     expect(gauges.filter((name) => page.includes(`\n${name} 0\n`))).toEqual(gauges);
@@ -190,7 +190,7 @@ describe('node deployment', () => {
   it('given a claim for this node, then the driver is asked for its node, and the volume is one of it; no node is watched', async () => {
     await using provisioner = await run({ args, env, handlers: topology, seed: [aClass(), aClaim({ node: 'n1' })] });
     const { server } = provisioner.host;
-    await vi.waitFor(() => expect(server.objects.get(persistentVolumes, { name: 'pvc-uid-data' })).toBeDefined());
+    await expect.poll(() => server.objects.get(persistentVolumes, { name: 'pvc-uid-data' })).toBeDefined();
     expect(provisioner.calls()).toEqual([...started, 'NodeGetInfo', 'CreateVolume']);
     const attributes = server.objects.get(persistentVolumes, { name: 'pvc-uid-data' })?.spec?.csi?.volumeAttributes;
     expect(attributes?.['storage.kubernetes.io/csiProvisionerIdentity']).toMatch(/-test\.csi\.example\.com-n1$/);
@@ -218,7 +218,7 @@ describe('node deployment', () => {
       seed: [aLateClass(), aPod],
     });
     const { server } = provisioner.host;
-    await vi.waitFor(() => expect(published({ server })).toEqual(['fast node=n1 1Gi of pod']));
+    await expect.poll(() => published({ server })).toEqual(['fast node=n1 1Gi of pod']);
     expect(capacities({ server })[0]?.metadata?.labels).toEqual({
       'csi.storage.k8s.io/drivername': driverName,
       'csi.storage.k8s.io/managed-by': 'external-provisioner-n1',
@@ -251,7 +251,7 @@ describe('node deployment', () => {
       seed: [aLateClass()],
     });
     const { server } = provisioner.host;
-    await vi.waitFor(() => expect(published({ server })).toEqual(['fast {} 1Gi']));
+    await expect.poll(() => published({ server })).toEqual(['fast {} 1Gi']);
     expect(provisioner.host.logged()).toContain('NodeGetInfo reports no accessible topology');
   });
 
@@ -276,7 +276,7 @@ describe('the election', () => {
     const handlers: Handlers = { '/csi.v1.Controller/CreateVolume': () => answer.promise };
     await using provisioner = await run({ args, handlers, seed: [aClass(), aClaim()] });
     const { server } = provisioner.host;
-    await vi.waitFor(() => expect(provisioner.calls()).toContain('CreateVolume'));
+    await expect.poll(() => provisioner.calls()).toContain('CreateVolume');
     provisioner.host.stop();
     await settle();
     server.clearRequests();
@@ -292,7 +292,7 @@ describe('the election', () => {
   it('given another leader, then only the lease is requested after start-up', async () => {
     const lease: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: leaseRef, spec: ofAnother };
     await using standby = await run({ args, seed: [lease] });
-    await vi.waitFor(() => expect(standby.host.server.openWatches()).toBe(1));
+    await expect.poll(() => standby.host.server.openWatches()).toBe(1);
     await standby.host.clock.advance(5_000);
     const paths = new Set(standby.host.server.requests.map(({ resource, path }) => resource || path));
     // The account is looked at by every replica.

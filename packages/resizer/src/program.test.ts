@@ -100,7 +100,7 @@ describe('the start', () => {
     },
   ])('$id given a driver that can do $given, then it watches what it needs', async ({ handlers, watches, calls }) => {
     await using resizer = await run({ handlers });
-    await vi.waitFor(() => expect(watched(resizer)).toEqual(watches));
+    await expect.poll(() => watched(resizer)).toEqual(watches);
     expect(resizer.calls()).toEqual(calls);
   });
 
@@ -154,7 +154,7 @@ describe('the start', () => {
       handlers: { '/csi.v1.Identity/Probe': () => ({ ready: { value: false } }) },
     });
     for (const asked of [1, 2, 3]) {
-      await vi.waitFor(() => expect(resizer.calls().length).toBe(asked));
+      await expect.poll(() => resizer.calls().length).toBe(asked);
       await settle();
       await resizer.host.clock.advance(1_000);
     }
@@ -179,7 +179,7 @@ describe('the start', () => {
         args: [`--feature-gates=RecoverVolumeExpansionFailure=${value}`],
         seed: cluster,
       });
-      await vi.waitFor(() => expect(resizer.calls()).toContain('ControllerExpandVolume'));
+      await expect.poll(() => resizer.calls()).toContain('ControllerExpandVolume');
       expect(resizer.host.logged()).toMatch(/Warning: setting GA feature gate.*RecoverVolumeExpansionFailure/);
       const marks = resizer.host.server
         .writes()
@@ -209,7 +209,7 @@ describe('the API of VolumeAttributesClasses', () => {
     { given: '500', answer: fails(500), watches: all },
   ])('[resizer#192] given discovery answers with $given, then it watches $watches', async ({ answer, watches }) => {
     await using resizer = await run({ program: answering(answer) });
-    await vi.waitFor(() => expect(watched(resizer)).toEqual(watches));
+    await expect.poll(() => watched(resizer)).toEqual(watches);
   });
 
   it.each([
@@ -219,7 +219,7 @@ describe('the API of VolumeAttributesClasses', () => {
     let asked = 0;
     const program = answering(() => (asked += 1));
     await using resizer = await run({ args: [`--feature-gates=VolumeAttributesClass=${value}`], program });
-    await vi.waitFor(() => expect(watched(resizer)).toEqual(watches));
+    await expect.poll(() => watched(resizer)).toEqual(watches);
     expect(asked).toBe(0);
   });
 });
@@ -244,12 +244,12 @@ describe('timeouts', () => {
   ])('$id given $args, then a call to $kind ends after $seconds s', async ({ args, kind, seconds }) => {
     await using resizer = await run({ args, handlers: slow, seed: only[kind] });
     const { clock } = resizer.host;
-    await vi.waitFor(() => expect(resizer.calls()).toContain(method[kind].split('/').at(-1)));
+    await expect.poll(() => resizer.calls()).toContain(method[kind].split('/').at(-1));
     await clock.advance(seconds * 1_000 - 1);
     await settle();
     expect(resizer.host.logged()).not.toContain('DeadlineExceeded');
     await clock.advance(1);
-    await vi.waitFor(() => expect(resizer.host.logged()).toContain('DeadlineExceeded'));
+    await expect.poll(() => resizer.host.logged()).toContain('DeadlineExceeded');
   });
 
   it.each([
@@ -261,7 +261,7 @@ describe('timeouts', () => {
       '/csi.v1.Controller/ControllerGetCapabilities': () => (asked++ < skip ? capabilities('EXPAND_VOLUME') : never()),
     };
     await using resizer = await run({ args: [flag], handlers });
-    await vi.waitFor(() => expect(asked).toBe(skip + 1));
+    await expect.poll(() => asked).toBe(skip + 1);
     await resizer.host.clock.advance(1);
     expect(await resizer.code).toBe(1);
   });
@@ -271,7 +271,7 @@ describe('timeouts', () => {
       args: ['--resize-timeout=300s'],
       handlers: { '/csi.v1.Identity/GetPluginInfo': never },
     });
-    await vi.waitFor(() => expect(resizer.calls()).toContain('GetPluginInfo'));
+    await expect.poll(() => resizer.calls()).toContain('GetPluginInfo');
     await resizer.host.clock.advance(10_000);
     expect(await resizer.code).toBe(1);
   });
@@ -280,7 +280,7 @@ describe('timeouts', () => {
 it('[resizer#213] given a scrape, then the requests to the API server are there, with its host, and both queues, P22', async () => {
   const port = await freePort();
   await using resizer = await run({ args: [`--http-endpoint=127.0.0.1:${port}`], seed: [...cluster, aPod()] });
-  await vi.waitFor(() => expect(resizer.calls()).toContain('ControllerModifyVolume'));
+  await expect.poll(() => resizer.calls()).toContain('ControllerModifyVolume');
   await settle();
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   expect(text).toMatch(/^rest_client_requests_total\{.*host="api\.test:443".*\} [1-9]/m);
@@ -292,7 +292,7 @@ it('[resizer#213] given a scrape, then the requests to the API server are there,
 it('given a scrape after an expansion, then each metric is described once, P34', async () => {
   const port = await freePort();
   await using resizer = await run({ args: [`--http-endpoint=127.0.0.1:${port}`], seed: cluster });
-  await vi.waitFor(() => expect(resizer.calls()).toContain('ControllerExpandVolume'));
+  await expect.poll(() => resizer.calls()).toContain('ControllerExpandVolume');
   await settle();
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const described = [...text.matchAll(/^# HELP (\S+)/gm)].map((match) => match[1] ?? '');
@@ -304,14 +304,14 @@ it('given two expansions, then the driver is asked for its capabilities at the s
   const other = aClaim({ name: 'other', volumeName: 'pv2' });
   await using resizer = await run({ seed: [aClaim(), aVolume(), other, aVolume({ name: 'pv2', claim: other })] });
   const times = (method: string): number => resizer.calls().filter((call) => call === method).length;
-  await vi.waitFor(() => expect(times('ControllerExpandVolume')).toBe(2));
+  await expect.poll(() => times('ControllerExpandVolume')).toBe(2);
   await settle();
   expect(times('ControllerGetCapabilities')).toBe(started.filter((it) => it === 'ControllerGetCapabilities').length);
 });
 
 it('P40: given the driver ends, then so does the program', async () => {
   await using resizer = await run();
-  await vi.waitFor(() => expect(resizer.host.server.openWatches()).toBe(4));
+  await expect.poll(() => resizer.host.server.openWatches()).toBe(4);
   resizer.driver.stop();
   expect(await resizer.code).toBe(1);
   expect(resizer.host.terminationLog()).toEqual(['Lost connection to CSI driver, exiting']);
@@ -327,14 +327,12 @@ describe('the election', () => {
 
   it('[resizer#196] given leader election, then the lease has the name of upstream', async () => {
     await using resizer = await run({ args, handlers });
-    await vi.waitFor(() =>
-      expect(resizer.host.server.objects.get(leases, metadata)?.spec?.holderIdentity).toBe('pod-1'),
-    );
+    await expect.poll(() => resizer.host.server.objects.get(leases, metadata)?.spec?.holderIdentity).toBe('pod-1');
   });
 
   it('P14: given a standby, then it asks for its lease only, and a signal ends it at once', async () => {
     await using standby = await run({ args, handlers, seed: [otherLeader] });
-    await vi.waitFor(() => expect(standby.host.server.openWatches()).toBe(1));
+    await expect.poll(() => standby.host.server.openWatches()).toBe(1);
     expect(watched(standby)).toEqual(['leases']);
     standby.host.stop();
     await standby.code;
@@ -345,7 +343,7 @@ describe('the election', () => {
     const answer = Promise.withResolvers<object>();
     const resize: Handlers = { '/csi.v1.Controller/ControllerExpandVolume': () => answer.promise };
     await using resizer = await run({ args, handlers: resize, seed: [aClaim(), aVolume()] });
-    await vi.waitFor(() => expect(resizer.calls()).toContain('ControllerExpandVolume'));
+    await expect.poll(() => resizer.calls()).toContain('ControllerExpandVolume');
     const { server } = resizer.host;
     resizer.host.stop();
     await settle();
@@ -354,10 +352,13 @@ describe('the election', () => {
     let ended = false;
     void resizer.code.then(() => (ended = true));
     // Events are written a moment after they happened.
-    await vi.waitFor(async () => {
-      await resizer.host.clock.advance(100);
-      expect(ended).toBe(true);
-    });
+    await vi.waitFor(
+      async () => {
+        await resizer.host.clock.advance(100);
+        expect(ended).toBe(true);
+      },
+      { timeout: 20_000 },
+    );
     const writes = server
       .writes()
       .map(({ resource, subresource }) => [resource, subresource].filter(Boolean).join('/'));

@@ -101,7 +101,7 @@ export async function settle(): Promise<void> {
 }
 
 /** Below the limit of a test, so that the message of `until` is the one that is shown. */
-const patienceMs = 8_000;
+const patienceMs = 20_000;
 
 /**
  * Runs everything that happens without the passing of virtual time, sockets included, until the condition is true. Throws if

@@ -7,7 +7,7 @@ import { parseFlags, resolveGates, usageText } from '@csi-sidecars/sidecar';
 import { type FakeHost, fakeHost, realArgumentLists } from '@csi-sidecars/sidecar/testing';
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aSnapshot, aVolume } from '../testing/builders.ts';
 import { snapshotControllerProgram } from './flags.ts';
 import { runSnapshotController } from './program.ts';
@@ -142,7 +142,7 @@ describe('the definitions', () => {
   it('[snapshot-controller#174] given no definitions of groups, then a warning, no caches of them, and single snapshots are taken', async () => {
     await using it = run({ kinds: 'single', seed: cluster, args: ['--retry-crd-interval-max=1s'] });
     await pass(it, 2_000);
-    await vi.waitFor(() => expect(isTaken(it)).toBe(true));
+    await expect.poll(() => isTaken(it)).toBe(true);
     expect(watched(it)).toEqual(single);
     expect(it.host.logged()).toContain('disabling the VolumeGroupSnapshot feature for this run');
   });
@@ -167,21 +167,21 @@ describe('the definitions', () => {
         : undefined;
     await using it = run({ args, seed: cluster, faultFor });
     await pass(it, 4_000);
-    await vi.waitFor(() => expect(isTaken(it)).toBe(true));
+    await expect.poll(() => isTaken(it)).toBe(true);
     expect(watched(it)).toEqual(single);
   });
 
   it('given the gate of groups is off, then they are neither asked for nor watched', async () => {
     await using it = run({ args: ['--feature-gates=CSIVolumeGroupSnapshot=false'] });
-    await vi.waitFor(() => expect(watched(it)).toEqual(single));
+    await expect.poll(() => watched(it)).toEqual(single);
     expect(it.host.server.requests.some(({ resource }) => resource.startsWith('volumegroup'))).toBe(false);
   });
 
   it('[snapshot-controller#122, 121] given distributed snapshotting, then nodes are watched, and without it they are not', async () => {
     await using it = run({ args: ['--enable-distributed-snapshotting'] });
-    await vi.waitFor(() => expect(watched(it)).toEqual(['nodes', ...all]));
+    await expect.poll(() => watched(it)).toEqual(['nodes', ...all]);
     await using plain = run();
-    await vi.waitFor(() => expect(watched(plain)).toEqual(all));
+    await expect.poll(() => watched(plain)).toEqual(all);
   });
 });
 
@@ -211,7 +211,7 @@ describe('the process', () => {
   it('[snapshot-controller#176] given leader election, then the lease has the name of upstream, and who loses it ends with 1', async () => {
     await using it = run({ args: election, seed: cluster });
     const { server, clock } = it.host;
-    await vi.waitFor(() => expect(holder(it)).toBe('pod-1'));
+    await expect.poll(() => holder(it)).toBe('pod-1');
     server.objects.change(leases, leaseRef, (lease) => ({
       ...lease,
       spec: { ...lease.spec, holderIdentity: 'pod-2' },

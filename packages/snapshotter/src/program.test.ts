@@ -53,7 +53,7 @@ const ready = (it: DrivenProgram): boolean | undefined =>
 describe('the start', () => {
   it('given a driver with everything, then its name is asked for before it is probed, and both kinds are watched', async () => {
     await using snapshotter = await run();
-    await vi.waitFor(() => expect(requested(snapshotter, 'watch')).toEqual(both));
+    await expect.poll(() => requested(snapshotter, 'watch')).toEqual(both);
     expect(snapshotter.calls()).toEqual(started);
   });
 
@@ -68,7 +68,7 @@ describe('the start', () => {
     },
   ])('$id given a cluster $given, then a warning, and single snapshots work', async ({ types }) => {
     await using snapshotter = await run({ types, seed: [aClass(), aContent()] });
-    await vi.waitFor(() => expect(ready(snapshotter)).toBe(true));
+    await expect.poll(() => ready(snapshotter)).toBe(true);
     expect(requested(snapshotter, 'watch')).toEqual(single);
     expect(snapshotter.calls()).not.toContain('GroupControllerGetCapabilities');
     expect(snapshotter.host.logged()).toContain('volume group snapshots are disabled');
@@ -84,14 +84,14 @@ describe('the start', () => {
         handlers: { [groupController]: handler },
         seed: [aGroupClass(), aGroupContent()],
       });
-      await vi.waitFor(() => expect(snapshotter.calls()).toContain('CreateVolumeGroupSnapshot'));
+      await expect.poll(() => snapshotter.calls()).toContain('CreateVolumeGroupSnapshot');
       expect(snapshotter.host.logged()).toContain(line);
     },
   );
 
   it('[csi-snapshotter#111] given the gate is off, then nothing about groups is asked, listed or watched', async () => {
     await using snapshotter = await run({ args: ['--feature-gates=CSIVolumeGroupSnapshot=false'] });
-    await vi.waitFor(() => expect(requested(snapshotter, 'watch')).toEqual(single));
+    await expect.poll(() => requested(snapshotter, 'watch')).toEqual(single);
     expect(snapshotter.calls()).toEqual(started.slice(0, 3));
     expect(snapshotter.host.server.requests.filter(({ resource }) => resource.includes('group'))).toEqual([]);
   });
@@ -102,12 +102,15 @@ describe('the start', () => {
       args: ['--timeout=3s'],
       handlers: { [probe]: () => (answers.shift() ?? (() => ({})))() },
     });
-    await vi.waitFor(() => expect(snapshotter.calls()).toContain('Probe'));
-    await vi.waitFor(async () => {
-      await settle();
-      await snapshotter.host.clock.advance(1_000);
-      expect(snapshotter.calls()).toContain('GroupControllerGetCapabilities');
-    });
+    await expect.poll(() => snapshotter.calls()).toContain('Probe');
+    await vi.waitFor(
+      async () => {
+        await settle();
+        await snapshotter.host.clock.advance(1_000);
+        expect(snapshotter.calls()).toContain('GroupControllerGetCapabilities');
+      },
+      { timeout: 20_000 },
+    );
     expect(snapshotter.calls().filter((it) => it === 'Probe')).toHaveLength(4);
   });
 
@@ -116,7 +119,7 @@ describe('the start', () => {
       handlers: { [controller]: () => capabilities(undefined, 'CREATE_DELETE_SNAPSHOT', 'GET_SNAPSHOT') },
       seed: [aClass(), aContent()],
     });
-    await vi.waitFor(() => expect(ready(snapshotter)).toBe(true));
+    await expect.poll(() => ready(snapshotter)).toBe(true);
   });
 
   it.each<{ readonly given: string; readonly handlers: Handlers; readonly line: string }>([
@@ -162,14 +165,14 @@ describe('the start', () => {
     expect(await refused.code).toBe(1);
     expect(refused.host.logged()).toContain('--groupsnapshot-name-prefix cannot be empty');
     await using off = await run({ args: [...args, '--feature-gates=CSIVolumeGroupSnapshot=false'] });
-    await vi.waitFor(() => expect(requested(off, 'watch')).toEqual(single));
+    await expect.poll(() => requested(off, 'watch')).toEqual(single);
   });
 
   it('[csi-snapshotter#126] given --node-deployment without NODE_NAME, then 255; with it, the contents are selected by it', async () => {
     await using without = await run({ args: ['--node-deployment'] });
     expect([await without.code, without.calls()]).toEqual([255, []]);
     await using snapshotter = await run({ args: ['--node-deployment'], env: { NODE_NAME: 'node-1' } });
-    await vi.waitFor(() => expect(requested(snapshotter, 'watch')).toEqual(both));
+    await expect.poll(() => requested(snapshotter, 'watch')).toEqual(both);
     const watches = snapshotter.host.server.requests.filter(({ verb }) => verb === 'watch');
     const selected = watches.filter(({ path }) => decodeURIComponent(path).includes('managed-by=node-1'));
     expect(selected.map(({ resource }) => resource).toSorted()).toEqual([
@@ -181,7 +184,7 @@ describe('the start', () => {
   it('[csi-snapshotter#128] given a port in use, then 255', async () => {
     const port = await freePort();
     await using first = await run({ args: [`--http-endpoint=127.0.0.1:${port}`] });
-    await vi.waitFor(() => expect(requested(first, 'watch')).toEqual(both));
+    await expect.poll(() => requested(first, 'watch')).toEqual(both);
     await using second = await run({ args: [`--http-endpoint=127.0.0.1:${port}`] });
     expect(await second.code).toBe(255);
   });
@@ -196,17 +199,20 @@ describe('the start', () => {
       await host.clock.advance(1_000);
     }
     expect(code).toBeUndefined();
-    await vi.waitFor(async () => {
-      await settle();
-      await host.clock.advance(1_000);
-      expect(code).toBe(1);
-    });
+    await vi.waitFor(
+      async () => {
+        await settle();
+        await host.clock.advance(1_000);
+        expect(code).toBe(1);
+      },
+      { timeout: 20_000 },
+    );
   });
 });
 
 it('[csi-snapshotter#130] given the driver ends while the program is idle, then so does the program [P18]', async () => {
   await using snapshotter = await run();
-  await vi.waitFor(() => expect(requested(snapshotter, 'watch')).toEqual(both));
+  await expect.poll(() => requested(snapshotter, 'watch')).toEqual(both);
   snapshotter.driver.stop();
   expect(await snapshotter.code).toBe(1);
   expect(snapshotter.host.terminationLog()).toEqual(['Lost connection to CSI driver, exiting']);
@@ -229,13 +235,13 @@ const runWithLists = (failure: Error): Promise<DrivenProgram> =>
 
 it('[P13] given a failure that says nothing about the kinds, then groups stay on, and single snapshots work meanwhile', async () => {
   await using snapshotter = await runWithLists(new Error('timeout'));
-  await vi.waitFor(() => expect(requested(snapshotter, 'watch')).toEqual(both));
-  await vi.waitFor(() => expect(ready(snapshotter)).toBe(true));
+  await expect.poll(() => requested(snapshotter, 'watch')).toEqual(both);
+  await expect.poll(() => ready(snapshotter)).toBe(true);
 });
 
 it('[P13] given no permission to list the kinds, then groups are off with a warning, and single snapshots work', async () => {
   await using snapshotter = await runWithLists(new ApiError({ status: 403, reason: 'Forbidden', message: 'no' }));
-  await vi.waitFor(() => expect(ready(snapshotter)).toBe(true));
+  await expect.poll(() => ready(snapshotter)).toBe(true);
   expect(requested(snapshotter, 'watch')).toEqual(single);
   expect(snapshotter.host.logged()).toContain('volume group snapshots are disabled');
 });
@@ -246,7 +252,7 @@ it('given a scrape, then both queues and the calls to the driver are there', asy
     args: [`--http-endpoint=127.0.0.1:${port}`],
     seed: [aClass(), aContent()],
   });
-  await vi.waitFor(() => expect(ready(snapshotter)).toBe(true));
+  await expect.poll(() => ready(snapshotter)).toBe(true);
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const queues = [...text.matchAll(/^workqueue_adds_total\{name="(.*?)"\}/gm)].map((match) => match[1] ?? '');
   expect(queues.toSorted()).toEqual(['csi-snapshotter-content', 'csi-snapshotter-groupsnapshotcontent']);
@@ -260,19 +266,22 @@ it('given an error, then its event is in namespace default, from the component o
     handlers: { [createSnapshot]: () => csiError('Internal', 'boom') },
     seed: [aClass(), aContent()],
   });
-  await vi.waitFor(async () => {
-    await snapshotter.host.clock.advance(50);
-    const events = snapshotter.host.server.writes().filter(({ resource }) => resource === 'events');
-    expect(events[0]?.body).toMatchObject({
-      metadata: { namespace: 'default' },
-      type: 'Warning',
-      reason: 'SnapshotCreationFailed',
-      message:
-        'Failed to create snapshot: failed to take snapshot of the volume volume-1: "rpc error: code = Internal desc = boom"',
-      source: { component: `csi-snapshotter ${driverName}` },
-      involvedObject: { kind: 'VolumeSnapshotContent', apiVersion: 'snapshot.storage.k8s.io/v1', name: 'content' },
-    });
-  });
+  await vi.waitFor(
+    async () => {
+      await snapshotter.host.clock.advance(50);
+      const events = snapshotter.host.server.writes().filter(({ resource }) => resource === 'events');
+      expect(events[0]?.body).toMatchObject({
+        metadata: { namespace: 'default' },
+        type: 'Warning',
+        reason: 'SnapshotCreationFailed',
+        message:
+          'Failed to create snapshot: failed to take snapshot of the volume volume-1: "rpc error: code = Internal desc = boom"',
+        source: { component: `csi-snapshotter ${driverName}` },
+        involvedObject: { kind: 'VolumeSnapshotContent', apiVersion: 'snapshot.storage.k8s.io/v1', name: 'content' },
+      });
+    },
+    { timeout: 20_000 },
+  );
 });
 
 describe('the election', () => {
@@ -281,9 +290,7 @@ describe('the election', () => {
   it('given leader election, then the lease has the name of upstream', async () => {
     await using snapshotter = await run({ args, handlers: { [name]: () => ({ name: 'hostpath.csi.k8s.io' }) } });
     const lease = { namespace: 'ns', name: 'external-snapshotter-leader-hostpath-csi-k8s-io' };
-    await vi.waitFor(() =>
-      expect(snapshotter.host.server.objects.get(leases, lease)?.spec?.holderIdentity).toBe('pod-1'),
-    );
+    await expect.poll(() => snapshotter.host.server.objects.get(leases, lease)?.spec?.holderIdentity).toBe('pod-1');
   });
 
   it('[P8] given a signal during a call, then the snapshot is recorded, and the lease is released last', async () => {
@@ -293,7 +300,7 @@ describe('the election', () => {
       handlers: { [createSnapshot]: () => answer.promise },
       seed: [aClass(), aContent()],
     });
-    await vi.waitFor(() => expect(snapshotter.calls()).toContain('CreateSnapshot'));
+    await expect.poll(() => snapshotter.calls()).toContain('CreateSnapshot');
     const { server } = snapshotter.host;
     snapshotter.host.stop();
     await settle();
@@ -301,10 +308,13 @@ describe('the election', () => {
     answer.resolve({ snapshot: { snapshot_id: 's', ready_to_use: true } });
     let ended = false;
     void snapshotter.code.then(() => (ended = true));
-    await vi.waitFor(async () => {
-      await snapshotter.host.clock.advance(100);
-      expect(ended).toBe(true);
-    });
+    await vi.waitFor(
+      async () => {
+        await snapshotter.host.clock.advance(100);
+        expect(ended).toBe(true);
+      },
+      { timeout: 20_000 },
+    );
     const writes = server
       .writes()
       .map(({ resource, subresource }) => [resource, subresource].filter(Boolean).join('/'));

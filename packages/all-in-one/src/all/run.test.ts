@@ -497,8 +497,8 @@ describe('failures', () => {
     expect([terms, holders(program)]).toEqual([1, sidecars]);
     const { clock } = program.host;
     answers[0]?.();
-    await vi.waitFor(() => expect(done(program)).toEqual(sidecars));
-    await vi.waitFor(() => expect(leaseOf(program, 'snapshotter')?.spec?.holderIdentity).toBe(''));
+    await expect.poll(() => done(program)).toEqual(sidecars);
+    await expect.poll(() => leaseOf(program, 'snapshotter')?.spec?.holderIdentity).toBe('');
     const releasedAtMs = clock.monotonicMs();
     expect(holders(program)).toEqual(['attacher', 'provisioner', 'resizer']);
     await eventually(program, () => terms === 2, 5);
@@ -563,10 +563,13 @@ describe('failures', () => {
       seed: workForAll(),
     });
     const { clock } = program.host;
-    await vi.waitFor(async () => {
-      await settle();
-      expect(linesOf(program, 'Waiting for caches to sync')).toHaveLength(3);
-    });
+    await vi.waitFor(
+      async () => {
+        await settle();
+        expect(linesOf(program, 'Waiting for caches to sync')).toHaveLength(3);
+      },
+      { timeout: 20_000 },
+    );
     expect(clock.monotonicMs()).toBe(0);
   });
 

@@ -142,7 +142,7 @@ describe('the connection', () => {
     await using server = await serveCsi({ '/csi.v1.Identity/Probe': () => ({}) });
     const { channel, clock, log } = await connected({ address: server.path });
     server.stop();
-    await vi.waitUntil(() => log.messages().includes('Lost connection'));
+    await expect.poll(() => log.messages().includes('Lost connection')).toBe(true);
     await expect(channel.call('/csi.v1.Identity/Probe', {}, call)).rejects.toMatchObject({ code: 'Unavailable' });
     await using _ = await serveCsi({ '/csi.v1.Identity/Probe': () => ({}) }, server.path);
     await clock.advance(1000);
@@ -194,10 +194,10 @@ describe('the connection', () => {
     const dial = dialer(clock);
     for (let attempt = 1; attempt <= 4; attempt += 1) {
       const result = dial(parseAddress(link.path));
-      await vi.waitUntil(() => link.accepted === attempt);
+      await expect.poll(() => link.accepted === attempt).toBe(true);
       await clock.advance(1000);
       expect(await result).toEqual({ kind: 'failed', reason: 'no answer within 1000 ms' });
-      await vi.waitUntil(() => link.open === 0);
+      await expect.poll(() => link.open === 0).toBe(true);
     }
   });
 });

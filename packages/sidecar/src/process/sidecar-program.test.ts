@@ -3,7 +3,7 @@
 import { type Lease, events, leases } from '@csi-sidecars/runtime';
 import { settle, until } from '@csi-sidecars/runtime/testing';
 import { type Handlers, csiError } from '@csi-sidecars/csi/testing';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   type DrivenProgram,
   type FakeHost,
@@ -129,7 +129,7 @@ describe('the way to the work', () => {
     });
     // Attempts use the real file system: each pause begins only after it has answered.
     for (let second = 0; second < 30; second += 1) {
-      await vi.waitUntil(() => host.clock.pending === 1 && host.clock.monotonicMs() === second * 1000);
+      await expect.poll(() => host.clock.pending === 1 && host.clock.monotonicMs() === second * 1000).toBe(true);
       await settle();
       await host.clock.advance(1000);
     }
@@ -198,7 +198,7 @@ describe('the way to the work', () => {
       work: async () => void order.push('work'),
       body: { driver: () => ({ probeTimeoutMs: 60_000, nameTimeoutMs: 1000, order: 'nameFirst' }) },
     });
-    await vi.waitUntil(() => sidecar.host.logged().includes('"ServeMux listening"'));
+    await expect.poll(() => sidecar.host.logged().includes('"ServeMux listening"')).toBe(true);
     ready.resolve();
     expect([await sidecar.code, order]).toEqual([0, ['ready', 'work']]);
   });
@@ -457,7 +457,7 @@ describe('the election', () => {
       lease: { holderIdentity: 'pod-2', leaseDurationSeconds: 15 },
       work: () => Promise.reject(new Error('worked')),
     });
-    await vi.waitUntil(() => sidecar.host.server.requests.length > 0);
+    await expect.poll(() => sidecar.host.server.requests.length > 0).toBe(true);
     sidecar.host.stop();
     expect(await sidecar.code).toBe(0);
     expect(sidecar.host.server.writes()).toEqual([]);
