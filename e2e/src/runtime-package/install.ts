@@ -5,7 +5,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repositoryRoot } from '../processes/program.ts';
 
-export const examples: readonly string[] = ['owner-labels.ts', 'populator.ts'];
+export const examples: readonly string[] = ['owner-labels.ts', 'owner-labels.stories.ts', 'populator.ts'];
 
 export interface PackedFile {
   readonly path: string;
@@ -66,6 +66,7 @@ export function typeErrors({ folder, examples: files }: Project): readonly strin
     lib: ['es2024', 'esnext.disposable', 'esnext.iterator'],
     module: 'nodenext',
     strict: true,
+    allowImportingTsExtensions: true,
     noEmit: true,
     pretty: false,
     types: ['node'],
@@ -80,8 +81,13 @@ export function typeErrors({ folder, examples: files }: Project): readonly strin
     .filter((line) => line.includes(': error ') && (line.includes('@csi-sidecars') || !line.includes('node_modules')));
 }
 
+/** With the test runner of Node.js, as the page of the package says. Throws with its output. */
+export function storiesOfExample({ folder }: Project): void {
+  run(process.execPath, ['--test', 'owner-labels.stories.ts'], folder);
+}
+
 function run(command: string, args: readonly string[], cwd: string): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8', maxBuffer: 2 ** 26 });
-  if (status !== 0) throw new Error(`${command} ${args[0]} failed: ${stderr || String(error)}`);
+  if (status !== 0) throw new Error(`${command} ${args[0]} failed: ${stderr || stdout || String(error)}`);
   return stdout;
 }

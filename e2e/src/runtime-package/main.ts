@@ -11,7 +11,7 @@ import { startLocal } from '../control-planes/local/start-local.ts';
 import { onInterrupt } from '../interruption.ts';
 import { repositoryRoot } from '../processes/program.ts';
 import { checkProgram } from './check-program.ts';
-import { examples, installInto, pack, typeErrors } from './install.ts';
+import { examples, installInto, pack, storiesOfExample, typeErrors } from './install.ts';
 
 const clock = systemClock();
 const signal = onInterrupt();
@@ -38,13 +38,20 @@ const folder = mkdtempSync(join(tmpdir(), 'csi-sidecars-runtime-package-'));
 try {
   const packed = pack(folder);
   await check('the package has JavaScript, declarations, a README, a licence, the examples, and nothing else', () => [
-    ...['README.md', 'LICENSE', 'dist/index.js', 'dist/index.d.ts', ...examples.map((name) => `example/${name}`)]
+    ...[
+      'README.md',
+      'LICENSE',
+      'dist/src/index.js',
+      'dist/testing/index.d.ts',
+      ...examples.map((name) => `example/${name}`),
+    ]
       .filter((path) => !packed.files.includes(path))
       .map((path) => `missing: ${path}`),
     ...packed.files.filter(
       (path) =>
-        !/^(README\.md|LICENSE|package\.json|example\/[a-z-]+\.ts|dist\/.*(\.js|\.d\.ts))$/.test(path) ||
-        /\.test\.|testing/.test(path),
+        !/^(README\.md|LICENSE|package\.json|example\/[a-z.-]+\.ts|dist\/(src|testing)\/.*(\.js|\.d\.ts))$/.test(
+          path,
+        ) || path.includes('.test.'),
     ),
   ]);
   const project = installInto(join(folder, 'project'), packed);
@@ -55,6 +62,7 @@ try {
   await check('the examples and our declarations compile in a project that checks libraries too', () =>
     typeErrors(project),
   );
+  await check('random stories of the example pass', () => storiesOfExample(project));
   await using controlPlane = await startLocal({ clock, folder: join(folder, 'control-plane') });
   const api = createApiClient(
     { transport: controlPlane.admin, clock, logger: silentLogger },

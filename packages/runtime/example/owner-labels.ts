@@ -8,6 +8,7 @@ import {
   type Flow,
   keyOf,
   type KubeObject,
+  type Loop,
   type LoopTypes,
   type ObjectKey,
   orEnd,
@@ -19,7 +20,13 @@ import {
   splitKey,
 } from '@csi-sidecars/runtime';
 
-const configMaps: Resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
+export const configMaps: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+  namespaced: true,
+};
 
 interface OwnerLabels extends LoopTypes {
   key: ObjectKey;
@@ -41,7 +48,7 @@ async function setLabel({ client, key, signal }: Run<OwnerLabels, unknown>, owne
   await client.patch({ resource: configMaps, ref: splitKey(key) }, { type: 'merge', body }, { signal });
 }
 
-const ownerLabels = defineLoop<OwnerLabels>({
+export const ownerLabels: Loop = defineLoop<OwnerLabels>({
   name: 'owner-labels',
   settings: { workerThreads: 2, retryIntervalStartMs: 1_000, retryIntervalMaxMs: 60_000 },
   watches: { configMaps: { resource: configMaps } },
@@ -52,11 +59,9 @@ const ownerLabels = defineLoop<OwnerLabels>({
   flow: copyOwner,
 });
 
-const { KUBECONFIG: kubeconfig, LISTEN: listen = ':8080' } = process.env;
-await runController({
-  name: 'owner-labels',
-  loops: [ownerLabels],
-  lease: { name: 'owner-labels' },
-  kubeconfig,
-  listen,
-});
+// Tests import the loop.
+if (import.meta.main) {
+  const { KUBECONFIG: kubeconfig, LISTEN: listen = ':8080' } = process.env;
+  const lease = { name: 'owner-labels' };
+  await runController({ name: 'owner-labels', loops: [ownerLabels], lease, kubeconfig, listen });
+}

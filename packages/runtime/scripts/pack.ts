@@ -30,7 +30,12 @@ function prepare(): void {
   const { private: _private, scripts: _scripts, ...described } = JSON.parse(readFileSync(manifest, 'utf8'));
   const published = {
     ...described,
-    exports: { '.': entry('index'), './internal': entry('internal'), './package.json': './package.json' },
+    exports: {
+      '.': entry('src/index'),
+      './internal': entry('src/internal'),
+      './testing': entry('testing/index'),
+      './package.json': './package.json',
+    },
     engines: { node: '>=24' },
   };
   copyFileSync(join(root, 'LICENSE'), licence);

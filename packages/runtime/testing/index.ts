@@ -33,6 +33,7 @@ export { startTestServer } from './test-server.ts';
 export type { TestExchange, TestServer, TestServerOptions, Wire } from './test-server.ts';
 export * from './fake-api-server/index.ts';
 export * from './faults/index.ts';
+export * from './stories/index.ts';
 export * from './world/index.ts';
 export { walkFlow } from './walk-flow.ts';
 export type { Answers, Walk } from './walk-flow.ts';

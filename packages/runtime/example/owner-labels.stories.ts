@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Random stories of the controller: `node --test owner-labels.stories.ts`. A failure names the seed that plays it again. */
+import { strict as assert } from 'node:assert';
+import { test } from 'node:test';
+import { playStories } from '@csi-sidecars/runtime/testing';
+import { configMaps, ownerLabels } from './owner-labels.ts';
+
+const refs = ['a', 'b', 'c'].map((name) => ({ namespace: 'default', name }));
+
+await test('each label becomes what the annotation says, whatever happens in between', async () => {
+  await playStories({
+    controller: () => ({ name: 'owner-labels', loops: [ownerLabels], lease: { name: 'owner-labels' } }),
+    types: [{ ...configMaps, status: 'absent' }],
+    objects: refs.map((metadata) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata })),
+    acts: {
+      'a user names an owner': (objects, dice) =>
+        objects.change(configMaps, dice.pick(refs), (object) => ({
+          ...object,
+          metadata: { ...object.metadata, annotations: { 'example.com/owner': dice.pick(['ada', 'grace']) } },
+        })),
+      'a user removes the labels': (objects, dice) =>
+        objects.change(configMaps, dice.pick(refs), (object) => ({
+          ...object,
+          metadata: { ...object.metadata, labels: {} },
+        })),
+    },
+    finally: (objects) => {
+      for (const { metadata = {} } of objects.list(configMaps)) {
+        assert.equal(metadata.labels?.['owner'], metadata.annotations?.['example.com/owner'], metadata.name);
+      }
+    },
+  });
+});

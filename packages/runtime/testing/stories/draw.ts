@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Draws a story from its seed, as data, so that a part can be left out without changing the others. */
+import { createDice } from '../world/dice.ts';
+import { mishaps, type Step, type Stories } from './story.ts';
+
+/** Acts, mishaps and faults happen in the first five minutes. */
+export const stormMs = 300_000;
+
+export function drawSteps(seed: number, { acts }: Pick<Stories, 'acts'>): readonly Step[] {
+  const dice = createDice(seed);
+  const names = Object.keys(acts);
+  const step = (what: string): Step => ({
+    atMs: dice.below(stormMs),
+    what,
+    seed: dice.below(2 ** 31),
+  });
+  const users = Array.from({ length: 6 + dice.below(20) }, () => step(dice.pick(names)));
+  const fate = Array.from({ length: dice.below(10) }, () => step(dice.pick(Object.values(mishaps))));
+  return [...users, ...fate].toSorted((a, b) => a.atMs - b.atMs);
+}

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Random stories of a controller, for its author. */
+export { playStories, type StoriesRange } from './play-stories.ts';
+export type { Stories, StoryController } from './story.ts';

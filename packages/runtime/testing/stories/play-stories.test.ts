@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Stories of a controller that copies an annotation into a label, and of the same controller with one mistake each. */
+import { expect, it } from 'vitest';
+import type { KubeObject } from '../../src/api/objects.ts';
+import { persistentVolumes } from '../../src/api/resource.ts';
+import { type Conclusion, done, dropped, retry } from '../../src/controller/reconcile.ts';
+import { keyOf, type ObjectKey, splitKey } from '../../src/informer/key.ts';
+import { defineLoop } from '../../src/loop/define-loop.ts';
+import { conclude, type Flow, orEnd, perform } from '../../src/loop/flow.ts';
+import type { Loop, LoopTypes, Run } from '../../src/loop/loop.ts';
+import { playStories, type Stories } from './index.ts';
+
+interface Owners extends LoopTypes {
+  key: ObjectKey;
+  watched: { volumes: KubeObject };
+  observed: { volume: KubeObject | undefined };
+  conclusion: Conclusion;
+}
+
+interface Mistakes {
+  readonly givesUp?: true;
+  /** Writes what is there already. */
+  readonly always?: true;
+  /** Volumes that were seen once are not looked at again. */
+  readonly memory?: Set<ObjectKey>;
+  /** In place of the owner. */
+  readonly label?: string;
+}
+
+let touches = 0;
+
+function owners({ givesUp, always, memory, label }: Mistakes): Loop {
+  async function setLabel({ client, key, signal }: Run<Owners, unknown>, owner: string): Promise<void> {
+    const body = { metadata: { labels: { owner }, annotations: { touched: always && `${(touches += 1)}` } } };
+    await client.patch({ resource: persistentVolumes, ref: splitKey(key) }, { type: 'merge', body }, { signal });
+  }
+  function* flow({ volume }: Owners['observed']): Flow<Conclusion> {
+    const owner = volume?.metadata?.annotations?.['owner'];
+    if (volume === undefined || owner === undefined) return conclude('L1', done);
+    if (!always && volume.metadata?.labels?.['owner'] === owner) return conclude('L2', done);
+    if (memory?.has(keyOf(volume))) return conclude('L2', done);
+    yield* orEnd(perform('L3', setLabel, label ?? owner), (error) => conclude('L4', givesUp ? dropped : retry(error)));
+    memory?.add(keyOf(volume));
+    return conclude('L3', done);
+  }
+  return defineLoop<Owners>({
+    name: 'owners',
+    settings: { workerThreads: 2, retryIntervalStartMs: 1_000, retryIntervalMaxMs: 60_000 },
+    watches: { volumes: { resource: persistentVolumes } },
+    primary: { watch: 'volumes', keyOf },
+    handlers: { volumes: ({ current }) => current && keyOf(current) },
+    observe: (caches, key) => ({ volume: caches.volumes.get(key) }),
+    context: {},
+    flow,
+  });
+}
+
+const names = ['a', 'b', 'c'];
+
+function storiesOf(mistakes: Mistakes, more: Partial<Stories> = {}): Stories {
+  return {
+    controller: () => ({ name: 'owners', loops: [owners(mistakes)], lease: { name: 'owners' } }),
+    objects: names.map((name) => ({ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name }, spec: {} })),
+    acts: {
+      'a user names an owner': (objects, dice) =>
+        objects.change(persistentVolumes, { name: dice.pick(names) }, (object) => ({
+          ...object,
+          metadata: { ...object.metadata, annotations: { owner: dice.pick(['ada', 'grace']) } },
+        })),
+    },
+    finally: (objects) => {
+      for (const { metadata = {} } of objects.list(persistentVolumes)) {
+        expect(metadata.labels?.['owner']).toBe(metadata.annotations?.['owner']);
+      }
+    },
+    ...more,
+  };
+}
+
+it('given a controller without a mistake, then no story fails', async () => {
+  await expect(playStories(storiesOf({}), { count: 30 })).resolves.toBeUndefined();
+});
+
+it.each([
+  ['gives up after a failure', { givesUp: true }, /expected .* to be/],
+  ['remembers what it has done', { memory: new Set<ObjectKey>() }, /expected .* to be/],
+  ['writes without need', { always: true }, /it still writes when nothing happens any more: patch/],
+] as const)('given a controller that %s, then a story fails', async (_, mistakes, message) => {
+  await expect(playStories(storiesOf(mistakes), { count: 30 })).rejects.toThrow(message);
+});
+
+it('given a story that fails, then its seed, its shortest form and what happened are named, and the seed plays it again', async () => {
+  const wrong = storiesOf({ label: 'grace hopper' });
+  const failure = (range: object): Promise<unknown> => playStories(wrong, range).catch((error: Error) => error.message);
+  const first = await failure({ count: 30 });
+  expect(first).toMatch(
+    /^seed 1: .*\nThe shortest story that fails:\n {2}[\d.]+ s {2}a user names an owner\nWhat happened last:\n(.*\n)*.*owners-\d#1 +PATCH \/api\/v1\/persistentvolumes\/[abc](.*\n)*Play it again: playStories\(stories, \{ from: 1, count: 1 \}\)$/,
+  );
+  expect(await failure({ from: 1, count: 1 })).toBe(first);
+});
+
+it('given something that must hold at every moment, then the story fails in the moment in which it does not', async () => {
+  const always: Stories['always'] = (objects) => {
+    if (objects.list(persistentVolumes).some(({ metadata }) => metadata?.labels?.['owner'] === 'ada'))
+      throw new Error('ada');
+  };
+  await expect(playStories(storiesOf({}, { always }), { count: 5 })).rejects.toThrow(/^seed \d: ada\n/);
+});

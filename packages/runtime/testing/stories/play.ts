@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Plays one story: the whole program of the controller, each of its replicas a process in virtual time, around an API server in memory.
+ *
+ * For five minutes users act, processes die and stand still, watches break and lag, and one request in five fails, is answered late, or loses its
+ * answer (of the lease's one in 25, so that a process leads most of the time). Then nothing happens for ten minutes. What must hold in the end has to hold then, and in another ten minutes nothing may be
+ * written any more but leases and events.
+ */
+import type { Transport } from '../../src/api/transport.ts';
+import { createFakeApiServer, type FakeApiServer } from '../fake-api-server/server.ts';
+import { type Fault, type FaultTarget, withFaults } from '../faults/faults.ts';
+import { createDice, type Dice } from '../world/dice.ts';
+import { drawFrom } from '../world/hash.ts';
+import { createLink } from '../world/link.ts';
+import { createSchedule, type ScheduledProcess } from '../world/schedule.ts';
+import { createTimeLine } from '../world/time-line.ts';
+import { stormMs } from './draw.ts';
+import { type Replica, startReplica } from './replica.ts';
+import { type Mishap, mishaps, type Step, type Stories } from './story.ts';
+
+const calmMs = 600_000;
+const faultChance = 1 / 5;
+const faultChanceOfLeases = 1 / 25;
+
+const faults: readonly Fault[] = [
+  { kind: 'break', point: 'before', failure: 'refused' },
+  { kind: 'break', point: 'after', failure: 'reset' },
+  { kind: 'status', point: 'before', code: 500, reason: 'InternalError' },
+  { kind: 'status', point: 'after', code: 504, reason: 'Timeout' },
+  { kind: 'status', point: 'before', code: 429, reason: 'TooManyRequests', retryAfter: '1' },
+  { kind: 'status', point: 'before', code: 409, reason: 'Conflict' },
+  { kind: 'delay', ms: 5_000 },
+  { kind: 'lag', ms: 3_000 },
+  { kind: 'hang', point: 'after' },
+];
+
+export interface Failure {
+  readonly error: unknown;
+  /** Who did what, in order. */
+  readonly timeLine: string;
+}
+
+/** Resolves with what went wrong; undefined: nothing. */
+export async function play(
+  { seed, steps }: { readonly seed: number; readonly steps: readonly Step[] },
+  stories: Stories,
+): Promise<Failure | undefined> {
+  const { controller, types = [], objects = [], always, acts } = stories;
+  const schedule = createSchedule({ seed });
+  const draw = drawFrom(seed);
+  const timeLine = createTimeLine(() => schedule.elapsedMs);
+  const peer = schedule.process('API server');
+  const server = createFakeApiServer({ clock: peer.clock, random: peer.random, types });
+  for (const object of objects) server.seed(object);
+  let requests = 0;
+  const isStorm = (): boolean => schedule.elapsedMs < stormMs;
+
+  function transport(process: ScheduledProcess): Transport {
+    const decide = ({ resource, request: { method, path } }: FaultTarget): Fault | undefined => {
+      const at = requests++;
+      const isHit = isStorm() && draw('fault', at) < (resource === 'leases' ? faultChanceOfLeases : faultChance);
+      const fault = isHit ? faults[Math.floor(draw('which', at) * faults.length)] : undefined;
+      const how = fault === undefined ? '' : `: ${JSON.stringify(fault)}`;
+      timeLine.note(process.name, `${method} ${path}${how}`);
+      return fault;
+    };
+    const delayMs = (): number => Math.floor(draw('delay', requests++) ** 8 * 1_000);
+    const faulty = withFaults(server.transport, { clock: peer.clock, decide });
+    return createLink({ process, server: peer, transport: faulty, delayMs, watchLagMs: delayMs });
+  }
+
+  const onDeath = (name: string, why: string): void => timeLine.note(name, `ends: ${why}`);
+  const count = stories.replicas ?? (controller().lease === undefined ? 1 : 2);
+  const replicas = Array.from({ length: count }, (_, index) =>
+    startReplica(`${controller().name}-${index}`, { process: schedule.process, transport, controller, onDeath }),
+  );
+  let seen = server.revision();
+  const check = (): void => {
+    if (always === undefined || server.revision() === seen) return;
+    seen = server.revision();
+    always(server.objects);
+  };
+
+  try {
+    for (const { atMs, what, seed: own } of steps) {
+      await schedule.advanceTo(atMs, check);
+      timeLine.note('the story', what);
+      const dice = createDice(own);
+      const act = acts[what];
+      if (act === undefined) strike(what as Mishap, { dice, replicas, server });
+      else act(server.objects, dice);
+      check();
+    }
+    await schedule.advanceTo(stormMs + calmMs, check);
+    stories.finally(server.objects);
+    const before = lastingWrites(server).length;
+    await schedule.advanceTo(stormMs + 2 * calmMs, check);
+    stories.finally(server.objects);
+    const [still] = lastingWrites(server).slice(before);
+    if (still !== undefined)
+      throw new Error(`it still writes when nothing happens any more: ${still.verb} ${still.path}`);
+    return undefined;
+  } catch (error) {
+    return { error, timeLine: timeLine.text() };
+  } finally {
+    for (const { process } of replicas) process()?.kill('the end of the story');
+  }
+}
+
+interface Struck {
+  readonly dice: Dice;
+  readonly replicas: readonly Replica[];
+  readonly server: FakeApiServer;
+}
+
+function strike(what: Mishap, { dice, replicas, server }: Struck): void {
+  const replica = dice.pick(replicas);
+  switch (what) {
+    case mishaps.killed:
+      return replica.process()?.kill('SIGKILL');
+    case mishaps.stopped:
+      return replica.stop();
+    case mishaps.frozen:
+      return replica.process()?.suspend(1_000 + dice.below(40_000));
+    case mishaps.broken:
+      return server.endWatches('broken');
+    case mishaps.compacted:
+      return server.compact();
+  }
+}
+
+/** A lease is renewed for ever, and an event may be repeated. */
+function lastingWrites(server: FakeApiServer) {
+  return server.writes().filter(({ resource }) => resource !== 'leases' && resource !== 'events');
+}
