@@ -7,6 +7,7 @@ import { root, run } from './setup.mjs';
 
 const patterns = [
   'packages/*/src/gen/**/*',
+  'packages/runtime/api/*.txt',
   'docs/reference/*.md',
   'docs/behaviour/rights.md',
   'docs/pictures/*.svg',

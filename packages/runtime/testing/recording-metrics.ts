@@ -66,7 +66,7 @@ export function recordingMetrics(): RecordingMetrics {
   };
 }
 
-interface HistogramOptions extends MetricOptions {
+export interface HistogramOptions extends MetricOptions {
   readonly buckets?: readonly number[];
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
+/** The same object without fields that are undefined. */
+export type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
 
 /** Leaves out what is undefined: absent and undefined are different things to a type, and to readers of the object. */
 export function definedOnly<T extends object>(fields: T): Defined<T> {

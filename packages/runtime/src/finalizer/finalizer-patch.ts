@@ -9,7 +9,8 @@
  */
 import type { KubeObject } from '../api/objects.ts';
 
-type Metadata = Readonly<Record<string, unknown>>;
+/** The metadata of a merge patch. */
+export type Metadata = Readonly<Record<string, unknown>>;
 
 /** `metadata` of a strategic merge patch. The finalizer comes last; without the order the server would put it first. */
 export function addedFinalizer({ metadata }: KubeObject, finalizer: string): Metadata {

@@ -14,7 +14,7 @@ import type { WorkQueue } from '../workqueue/workqueue.ts';
 import { changeHandler } from './change.ts';
 import { confirm, hasDoubts } from './confirm.ts';
 import { runFlow } from './flow.ts';
-import type { AssembledLoop, Caches, Change, EndedRun, Loop, LoopSpec, LoopTypes, Handler } from './loop.ts';
+import type { AssembledLoop, Caches, Change, EndedRun, Loop, LoopSpec, LoopTypes, ChangeHandler } from './loop.ts';
 import { inspectedBy, uidOf } from './inspected.ts';
 import { startTrace, type TracedQueue } from './trace.ts';
 import { watch, type Watching } from './watch.ts';
@@ -81,7 +81,7 @@ interface Handling<L extends LoopTypes> {
 }
 
 function addHandlers<L extends LoopTypes>(spec: LoopSpec<L>, { informers, caches, queue, record }: Handling<L>): void {
-  const handlers = spec.handlers as Readonly<Record<string, Handler<L, KubeObject> | undefined>>;
+  const handlers = spec.handlers as Readonly<Record<string, ChangeHandler<L, KubeObject> | undefined>>;
   const primary = spec.primary as AnyPrimary<L> | undefined;
   for (const [name, informer] of informers) {
     const handler = handlers[name];

@@ -53,7 +53,8 @@ export interface LoopTypes {
   readonly conclusion: Conclusion;
 }
 
-type ObjectOf<T> = T extends KubeObject ? T : never;
+/** The kind of a watch. */
+export type ObjectOf<T> = T extends KubeObject ? T : never;
 
 /** The read side of an informer, and the way to show it the answers to own writes before the watch brings them: `writeObject`. */
 export interface Cache<T extends KubeObject> extends Lister<T>, Pick<Informer<T>, 'remember' | 'doubt'> {}
@@ -78,13 +79,13 @@ export interface Change<T> {
 }
 
 /** As `MapFunc` of controller-runtime: the keys that a change concerns; undefined: none. Called for every change, so it has to be cheap. */
-export type Handler<L extends LoopTypes, T> = (
+export type ChangeHandler<L extends LoopTypes, T> = (
   change: Change<T>,
   caches: Caches<L>,
 ) => L['key'] | readonly L['key'][] | undefined;
 
 export type Handlers<L extends LoopTypes> = {
-  readonly [N in keyof L['watched']]?: Handler<L, ObjectOf<L['watched'][N]>>;
+  readonly [N in keyof L['watched']]?: ChangeHandler<L, ObjectOf<L['watched'][N]>>;
 };
 
 /** The ports of every step. Other dependencies, such as a driver or memory, are the context of the loop. */
@@ -106,7 +107,8 @@ export interface Run<L extends Pick<LoopTypes, 'key' | 'watched'>, Context> exte
   readonly span?: CallParent | undefined;
 }
 
-interface AnyRun<L extends LoopTypes> {
+/** What is known of a run at its end, however it ended. */
+export interface AnyRun<L extends LoopTypes> {
   readonly key: L['key'];
   readonly caches: Caches<L>;
   readonly logger: Logger;
@@ -144,7 +146,8 @@ export interface Primary<L extends LoopTypes, N extends keyof L['watched'] = key
   readonly endsFailures?: (change: Change<ObjectOf<L['watched'][N]>>) => boolean;
 }
 
-type AnyPrimary<L extends LoopTypes> = { [N in keyof L['watched']]: Primary<L, N> }[keyof L['watched']];
+/** The watch whose objects the keys are of. */
+export type AnyPrimary<L extends LoopTypes> = { [N in keyof L['watched']]: Primary<L, N> }[keyof L['watched']];
 
 export interface TracedObjects {
   readonly object: KubeObject | undefined;

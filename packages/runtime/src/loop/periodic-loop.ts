@@ -4,7 +4,8 @@ import { openGate } from '../controller/start-gate.ts';
 import type { Caches, Loop, LoopPorts, LoopTypes, Watches } from './loop.ts';
 import { watch } from './watch.ts';
 
-type PassTypes<W extends object> = LoopTypes & { readonly watched: W };
+/** A loop without keys. */
+export type PassTypes<W extends object> = LoopTypes & { readonly watched: W };
 
 export interface Pass<W extends object> extends LoopPorts {
   readonly caches: Caches<PassTypes<W>>;

@@ -8,7 +8,7 @@ const decimalUnits = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
 const exponents = ['e-9', 'e-6', 'e-3', '', 'e3', 'e6', 'e9', 'e12', 'e15', 'e18'];
 const nano = 1_000_000_000n;
 
-interface Quantity {
+export interface Quantity {
   /** In billionths; smaller parts round up, as in the API. */
   readonly nanos: bigint;
   readonly format: 'binary' | 'decimal' | 'exponent';
