@@ -3,35 +3,27 @@
 import {
   conclude,
   type Conclusion,
+  type ConfigMap,
+  configMaps,
   defineLoop,
   done,
   type Flow,
   keyOf,
-  type KubeObject,
   type Loop,
   type LoopTypes,
   type ObjectKey,
   orEnd,
   perform,
-  type Resource,
   retry,
   type Run,
   runController,
   splitKey,
 } from '@csi-sidecars/runtime';
 
-export const configMaps: Resource = {
-  group: '',
-  version: 'v1',
-  plural: 'configmaps',
-  kind: 'ConfigMap',
-  namespaced: true,
-};
-
 interface OwnerLabels extends LoopTypes {
   key: ObjectKey;
-  watched: { configMaps: KubeObject };
-  observed: { configMap: KubeObject | undefined };
+  watched: { configMaps: ConfigMap };
+  observed: { configMap: ConfigMap | undefined };
   conclusion: Conclusion;
 }
 

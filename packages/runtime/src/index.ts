@@ -76,6 +76,7 @@ export type {
   WriteOptions,
 } from './api/client.ts';
 export type * from './api/objects.ts';
+export * from './api/common-resources.ts';
 export * from './api/resource.ts';
 export { ApiError } from './api/errors.ts';
 export type { ApiErrorFacts, StatusDetails } from './api/errors.ts';

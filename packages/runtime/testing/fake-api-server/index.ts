@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+export { commonTypes } from './common-types.ts';
 export { createFakeApiServer } from './server.ts';
 export type { Extension, ExtensionRequest, FakeApiServer, FakeApiServerOptions } from './server.ts';
 export type { RequestRecord } from './journal.ts';

@@ -7,6 +7,7 @@
  * written any more but leases and events.
  */
 import type { Transport } from '../../src/api/transport.ts';
+import { commonTypes } from '../fake-api-server/common-types.ts';
 import { createFakeApiServer, type FakeApiServer } from '../fake-api-server/server.ts';
 import { type Fault, type FaultTarget, withFaults } from '../faults/faults.ts';
 import { createDice, type Dice } from '../world/dice.ts';
@@ -50,7 +51,7 @@ export async function play(
   const draw = drawFrom(seed);
   const timeLine = createTimeLine(() => schedule.elapsedMs);
   const peer = schedule.process('API server');
-  const server = createFakeApiServer({ clock: peer.clock, random: peer.random, types });
+  const server = createFakeApiServer({ clock: peer.clock, random: peer.random, types: [...commonTypes, ...types] });
   for (const object of objects) server.seed(object);
   let requests = 0;
   const isStorm = (): boolean => schedule.elapsedMs < stormMs;

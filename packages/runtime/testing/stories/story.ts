@@ -14,7 +14,7 @@ export interface Stories {
   readonly controller: () => StoryController;
   /** Processes at the same time. Default: two with a lease, one without. */
   readonly replicas?: number;
-  /** Kinds of the API server beside its own. */
+  /** Kinds of the API server beside its own and `commonTypes`: custom resources. */
   readonly types?: readonly ResourceType[];
   /** What exists at the beginning. */
   readonly objects?: readonly KubeObject[];
