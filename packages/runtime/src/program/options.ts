@@ -27,6 +27,12 @@ import type { ProcessPort } from '../process/run-process.ts';
 import type { ApiParts } from './connect-api.ts';
 import type { LeaseOptions } from './under-lease.ts';
 
+/** What is used of client-node's `KubeConfig`. */
+export interface ExportedConfig {
+  /** The kubeconfig as JSON. */
+  readonly exportConfig: () => string;
+}
+
 /** The ports from which loops are made. */
 export interface RunPorts extends ControllerPorts {
   /** Records events in the name of the controller. They are flushed before the lease is released. */
@@ -40,8 +46,8 @@ export interface RunControllerOptions extends Partial<ApiParts>, Partial<Program
   readonly loops: readonly Loop[] | ((ports: RunPorts) => readonly Loop[]);
   /** Default: no lease. Each process works at once, so two processes disturb each other. */
   readonly lease?: LeaseOptions | undefined;
-  /** A path. Default: the cluster that the process runs in. */
-  readonly kubeconfig?: string | undefined;
+  /** A path, or the `KubeConfig` of client-node with a server. Default: the cluster that the process runs in. */
+  readonly kubeconfig?: string | ExportedConfig | undefined;
   /** `v1.2.3`, for the user agent. */
   readonly version?: string | undefined;
   /** Requests per second of the controller; default 20. Watches and the lease are not limited by it. Negative: no limit. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Whole programs of one loop that labels PersistentVolumes, over an API server in memory and in virtual time. */
 import net from 'node:net';
+import { KubeConfig } from '@kubernetes/client-node';
 import { describe, expect, it, vi } from 'vitest';
 import {
   createFakeApiServer,
@@ -15,6 +16,8 @@ import {
   until,
 } from '../../testing/index.ts';
 import type { KubeObject, Lease, PersistentVolume } from '../api/objects.ts';
+import type { ClusterConfig } from '../api/cluster/cluster-config.ts';
+import { loadClusterConfig } from '../api/cluster/load-cluster-config.ts';
 import { type ApiClientOptions, createApiClient } from '../api/create-client.ts';
 import { leases, persistentVolumes } from '../api/resource.ts';
 import { userAgent } from '../api/user-agent.ts';
@@ -210,6 +213,38 @@ describe('a program around loops', () => {
     await program.clock.advance(1_000);
     expect([program.exits, program.connections()]).toEqual([[0], { opened: 1, closed: 1 }]);
   });
+
+  it.each(['a path', 'a KubeConfig of client-node'])(
+    'given %s, then the program speaks to the server that it names, with its credentials',
+    async (given) => {
+      const text = [
+        "clusters: [{ name: c, cluster: { server: 'https://127.0.0.1:8001/base' } }]",
+        'users: [{ name: u, user: { token: secret } }]',
+        'contexts: [{ name: x, context: { cluster: c, user: u } }]',
+        'current-context: x',
+      ].join('\n');
+      const config = new KubeConfig();
+      config.loadFromString(text);
+      const connected: ClusterConfig[] = [];
+      const program = aProgram({
+        kubeconfig: given === 'a path' ? '/config' : config,
+        files: memoryFiles({ '/config': text }),
+        loadConfig: loadClusterConfig,
+        connect: async (_deps, found) => {
+          connected.push(found);
+          return await program.connect();
+        },
+      });
+      await until(() => connected.length > 0);
+      await program.clock.advance(1_000);
+      const [{ endpoint, user } = { endpoint: undefined, user: undefined }] = connected;
+      expect(endpoint).toEqual({ scheme: 'https', host: '127.0.0.1', port: 8001, basePath: '/base' });
+      expect(user?.kind === 'header' && user.authorization()).toBe('Bearer secret');
+      expect(program.seen()).toEqual(['yes']);
+      program.kill();
+      await program.clock.advance(1_000);
+    },
+  );
 
   it('given a tracer, then each run of the loops has a span, and its write to the server is below it', async () => {
     const tracer = recordingTracer();

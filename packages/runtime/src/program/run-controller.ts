@@ -10,6 +10,7 @@
  * | the lease was lost; the program cannot start | 1 |
  * | an uncaught exception or an unhandled rejection | 2 |
  */
+import type { Files } from '../api/cluster/files.ts';
 import type { ApiClientOptions } from '../api/create-client.ts';
 import { createRequestMetrics, type RequestMetrics } from '../api/request-metrics.ts';
 import { userAgent } from '../api/user-agent.ts';
@@ -60,7 +61,8 @@ function assemble({ recorderOf, ...ports }: LeadingPorts, { name, loops }: RunCo
 
 /** Each call opens its own connection. All connections use the same metrics. */
 function connections(parts: Parts, options: RunControllerOptions): () => Promise<ApiConnection> {
-  const { name, version = '', kubeconfig, qps = 20, burst = 30 } = options;
+  const { name, version = '', qps = 20, burst = 30 } = options;
+  const { path, files } = configFile(parts.files, options.kubeconfig);
   const { loadConfig, connect, createClient } = options;
   const replaced = {
     ...(loadConfig && { loadConfig }),
@@ -70,7 +72,19 @@ function connections(parts: Parts, options: RunControllerOptions): () => Promise
   const client: ApiClientOptions = { qps, burst, userAgent: userAgent({ binary: name, version, commit: '' }) };
   let counted: RequestMetrics | undefined;
   const requestMetrics = (host: string): RequestMetrics => (counted ??= createRequestMetrics(parts.metrics, host));
-  return () => connectApi({ ...parts, parts: replaced, requestMetrics }, { ...client, kubeconfig });
+  return () => connectApi({ ...parts, files, parts: replaced, requestMetrics }, { ...client, kubeconfig: path });
+}
+
+/** A config that exists in memory is read as a file of a name that no other file has. */
+function configFile(
+  files: Files,
+  kubeconfig: RunControllerOptions['kubeconfig'],
+): { readonly path: string | undefined; readonly files: Files } {
+  if (kubeconfig === undefined || typeof kubeconfig === 'string') return { path: kubeconfig, files };
+  const path = '\0kubeconfig';
+  const read: Files['read'] = async (wanted) =>
+    wanted === path ? Buffer.from(kubeconfig.exportConfig()) : await files.read(wanted);
+  return { path, files: { ...files, read } };
 }
 
 interface Served {
