@@ -68,7 +68,7 @@ function testedRows(): Set<string> {
   }
   for (const path of globSync('{packages,e2e,images,charts}/**/*.test.ts', { cwd: root })) {
     if (path.includes('node_modules')) continue;
-    for (const match of readFileSync(join(root, path), 'utf8').matchAll(/\[([a-z-]+)#([A-Za-z0-9, ]+)\]/g)) {
+    for (const match of readFileSync(join(root, path), 'utf8').matchAll(/\[([a-z0-9.-]+)#([A-Za-z0-9, ]+)\]/g)) {
       for (const id of match[2]!.split(',')) rows.add(`${match[1]}#${id.trim()}`);
     }
   }

@@ -59,13 +59,15 @@ export type ProvisionerGate =
   | 'ReleaseLeaderElectionOnExit'
   | 'Topology'
   | 'CrossNamespaceVolumeDataSource'
-  | 'VolumeAttributesClass';
+  | 'VolumeAttributesClass'
+  | 'VolumeSnapshotTopology';
 
 const gates: Readonly<Record<ProvisionerGate, Gate>> = {
   ...releaseOnExitGate,
   Topology: { stage: 'GA', defaultValue: true },
   CrossNamespaceVolumeDataSource: { stage: 'ALPHA', defaultValue: false },
   VolumeAttributesClass: { stage: 'GA', defaultValue: true },
+  VolumeSnapshotTopology: { stage: 'ALPHA', defaultValue: false },
 };
 
 export const provisionerProgram: ProgramFlags<ProvisionerValues, ProvisionerGate> = {

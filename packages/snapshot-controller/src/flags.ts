@@ -55,11 +55,16 @@ export interface SnapshotControllerValues
   readonly 'feature-gates': GateSettings;
 }
 
-export type SnapshotControllerGate = 'ReleaseLeaderElectionOnExit' | 'CSIVolumeGroupSnapshot';
+export type SnapshotControllerGate =
+  | 'ReleaseLeaderElectionOnExit'
+  | 'CSIVolumeGroupSnapshot'
+  | 'VolumeSnapshotTopology';
 
 const gates: Readonly<Record<SnapshotControllerGate, Gate>> = {
   ...releaseOnExitGate,
   CSIVolumeGroupSnapshot: { stage: 'GA', defaultValue: true },
+  // Accepted, so that one setting serves all three programs. Nothing here depends on it.
+  VolumeSnapshotTopology: { stage: 'ALPHA', defaultValue: false },
 };
 
 export const snapshotControllerProgram: ProgramFlags<SnapshotControllerValues, SnapshotControllerGate> = {

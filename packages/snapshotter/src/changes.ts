@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Which changes of a content wake it: upstream's update filter. Own writes to the status, the intent and the finalizer do
+ * Which changes of a content wake it: upstream's update filter. Own writes to the status, the intent, the finalizer and the node affinity do
  * not, because the watch brings them back and the backoff would be lost.
  */
 import { type Change, isResync, stringifyJson } from '@csi-sidecars/runtime';
@@ -18,19 +18,13 @@ export function matters({ previous, current, ...rest }: Change<AnyContent>, anno
 
 /** Absent and empty maps are the same. */
 function whatOthersWrite(content: AnyContent, ours: ContentAnnotations): string {
-  const { uid, deletionTimestamp, generation, labels, annotations } = content.metadata ?? {};
+  const { uid, deletionTimestamp, labels, annotations } = content.metadata ?? {};
+  // The generation changes with the node affinity, and with nothing that is not here.
+  const { nodeAffinity: _affinity, ...spec }: { readonly nodeAffinity?: unknown } & object = content.spec ?? {};
   const others = (map: Readonly<Record<string, string>> = {}): readonly (readonly [string, string])[] =>
     Object.entries(map)
       .filter(([name]) => name !== ours.beingCreated)
       .toSorted(([a], [b]) => (a < b ? -1 : 1));
   const isWithdrawn = markLabelOf(content, ours) === withdrawn;
-  return stringifyJson([
-    uid,
-    deletionTimestamp,
-    generation,
-    others(labels),
-    others(annotations),
-    isWithdrawn,
-    content.spec,
-  ]);
+  return stringifyJson([uid, deletionTimestamp, others(labels), others(annotations), isWithdrawn, spec]);
 }

@@ -14,6 +14,7 @@ import { matters } from './changes.ts';
 import { hasStatus } from './content-object.ts';
 import type { ContentContext, ContentKind, ContentLoop, ContentTypes, Observed } from './content-types.ts';
 import { handle } from './flow.ts';
+import type { PlacesMemory } from './places-memory.ts';
 
 export interface ContentWatches<T extends ContentTypes> {
   readonly contents: InformerOptions<T['content']>;
@@ -33,7 +34,11 @@ export function contentLoop<T extends ContentTypes>(
     // The compiler does not see that a content is an object of the API as long as its kind is open.
     watches: watches as unknown as LoopSpec<ContentLoop<T>>['watches'],
     // The failures of a content end with it.
-    primary: { watch: 'contents', keyOf: contentKey },
+    primary: {
+      watch: 'contents',
+      keyOf: contentKey,
+      forget: (_key, { metadata }) => context.places.forget(metadata?.uid ?? ''),
+    },
     handlers: {
       contents: (change) => {
         const { current } = change;
@@ -47,7 +52,7 @@ export function contentLoop<T extends ContentTypes>(
           ? undefined
           : contents.byIndex('class', current.metadata?.name ?? '').map(contentKey),
     },
-    observe: (caches, key) => observe(kind, caches, key),
+    observe: (caches, key) => observe(kind, { caches, places: context.places }, key),
     context: { ...context, kind },
     flow: (observed) => handle(observed, kind, context),
     onConclude: ({ key, caches: { contents }, observed: { content: seen }, conclusion }) => {
@@ -59,9 +64,14 @@ export function contentLoop<T extends ContentTypes>(
   });
 }
 
+interface ObserveDeps<T extends ContentTypes> {
+  readonly caches: Caches<ContentLoop<T>>;
+  readonly places: Pick<PlacesMemory, 'areKept' | 'isAsked'>;
+}
+
 function observe<T extends ContentTypes>(
   kind: ContentKind<T>,
-  { contents, classes }: Caches<ContentLoop<T>>,
+  { caches: { contents, classes }, places }: ObserveDeps<T>,
   key: ObjectKey,
 ): Observed<T> {
   const content = contents.get(key);
@@ -70,5 +80,6 @@ function observe<T extends ContentTypes>(
     content,
     class: className === undefined ? undefined : classes.get(toObjectKey(undefined, className)),
     isFirst: content !== undefined && !hasStatus(content),
+    places: { areKept: places.areKept(), areAsked: places.isAsked(content?.metadata?.uid ?? '') },
   };
 }

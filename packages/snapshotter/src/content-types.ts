@@ -17,6 +17,7 @@ import type {
   ContentReference,
   Result,
   SecretReference,
+  TopologySelectorTerm,
   VolumeGroupSnapshotClass,
   VolumeGroupSnapshotContent,
   VolumeSnapshotClass,
@@ -24,6 +25,7 @@ import type {
 } from '@csi-sidecars/volume';
 
 import type { Messages } from './messages.ts';
+import type { PlacesMemory } from './places-memory.ts';
 import type { SnapshotterSettings } from './settings.ts';
 
 export type AnyContent = VolumeSnapshotContent | VolumeGroupSnapshotContent;
@@ -49,6 +51,8 @@ export interface Observed<T extends ContentTypes> {
   readonly class: T['class'] | undefined;
   /** The content had no status when the run began: no attempt to take the snapshot has ever ended. */
   readonly isFirst: boolean;
+  /** Alpha, the gate VolumeSnapshotTopology. `asked`: the driver was asked where a snapshot can be used, and need not be asked only for that. */
+  readonly places: { readonly areKept: boolean; readonly areAsked: boolean };
 }
 
 export interface ContentLoop<T extends ContentTypes> extends LoopTypes {
@@ -69,6 +73,7 @@ export interface ContentContext {
   readonly channel: CsiChannel;
   readonly settings: SnapshotterSettings;
   readonly events: EventRecorder;
+  readonly places: PlacesMemory;
 }
 
 export interface Conclusion extends RuntimeConclusion {
@@ -79,6 +84,8 @@ export interface Conclusion extends RuntimeConclusion {
 export interface Planned<Request> {
   readonly request: Request;
   readonly reference: SecretReference | undefined;
+  /** Recorded when the snapshot is taken: what of the class the request does not ask for. */
+  readonly unhonoured?: RecordedEvent | undefined;
 }
 
 export interface PlannedQuery<T extends ContentTypes> extends Planned<RequestOf<T['query']>> {
@@ -127,12 +134,34 @@ export interface ContentKind<T extends ContentTypes> {
   readonly alsoMatters?: (change: Change<T['content']>) => boolean;
   /** Policy and status say that the snapshot goes with the content. */
   readonly takesSnapshotAlong: (content: T['content']) => boolean;
+  /** Alpha, the gate VolumeSnapshotTopology. Absent: contents of the kind say nothing about places. */
+  readonly places?: ContentPlaces<T>;
   /** Undefined: the status shows all that already. */
   readonly statusOf: (content: T['content'], taken: T['taken'], nowMs: number) => StatusChange | undefined;
   /** What the status loses with the snapshot. */
   readonly clearedStatus: StatusChange;
   /** Refused: an answer that names no snapshot. */
   readonly readCreated: (response: ResponseOf<T['create']>) => Result<T['taken']>;
+}
+
+/** What an answer of the driver means for the places that the spec of a content names. */
+export type PlacesAnswer =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'write'; readonly terms: readonly TopologySelectorTerm[] }
+  /** They cannot be stored. */
+  | { readonly kind: 'refused'; readonly message: string };
+
+/** Alpha: where a snapshot can be used. Pure. */
+export interface ContentPlaces<T extends ContentTypes> {
+  /** The row in which they are written. */
+  readonly row: string;
+  /** The row in which the driver is asked for nothing else. */
+  readonly askedRow: string;
+  /** The content is ready, and its places were never recorded: only another question shows them. */
+  readonly areMissing: (content: T['content'], context: FlowContext) => boolean;
+  readonly answerOf: (content: T['content'], taken: T['taken'], context: FlowContext) => PlacesAnswer;
+  readonly areThere: (content: T['content']) => boolean;
+  readonly notSaved: (name: string, cause: string) => string;
 }
 
 /** Fields of the status; null removes one. */

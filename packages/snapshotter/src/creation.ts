@@ -30,6 +30,7 @@ import * as messages from './messages.ts';
 import { withdrawn } from './names.ts';
 import * as step from './steps.ts';
 
+import { after, recordPlaces } from './places.ts';
 import { conclude, fail, finish, needOf, type Present, readSecret } from './run.ts';
 
 export function* create<T extends ContentTypes>(first: Present<T>): Flow<Conclusion> {
@@ -63,7 +64,7 @@ export function* create<T extends ContentTypes>(first: Present<T>): Flow<Conclus
   }
   // What happened to a content during the call matters. That it is gone is shown by the writes that follow.
   const now = yield* perform(rows.create, step.look<T>, run.content);
-  return yield* recordCreation({ ...run, content: now ?? run.content }, answer);
+  return yield* recordCreation({ ...run, content: now ?? run.content }, answer, plan.value.unhonoured);
 }
 
 /** The content with its intent: from here on a call may be under way. */
@@ -95,10 +96,13 @@ function* confirm<T extends ContentTypes>(run: Present<T>): Flow<Present<T>> {
 type Answer<T extends ContentTypes> = Awaited<ReturnType<typeof step.create<T>>>;
 
 /** What the driver answered is recorded, whatever became of the content meanwhile. */
-function* recordCreation<T extends ContentTypes>(run: Present<T>, answer: Answer<T> | Error): Flow<Conclusion> {
-  const { content, kind, isFirst } = run;
-  const { rows, messages: texts, annotations } = kind;
-  const name = contentNameOf(content);
+function* recordCreation<T extends ContentTypes>(
+  run: Present<T>,
+  answer: Answer<T> | Error,
+  unhonoured: RecordedEvent | undefined,
+): Flow<Conclusion> {
+  const { content, kind } = run;
+  const { rows, messages: texts } = kind;
   const volumes = kind.volumesOf(content);
   if (answer instanceof Error) {
     const cause = texts.notTaken(volumes, answer.message);
@@ -108,7 +112,17 @@ function* recordCreation<T extends ContentTypes>(run: Present<T>, answer: Answer
   }
   const taken = kind.readCreated(answer);
   if (taken.kind === 'error') return yield* failOpen(run, rows.unusable, texts.notTaken(volumes, taken.message));
-  const saved = yield* orEnd(perform(rows.save, step.saveTaken<T>, content, taken.value), (failure) =>
+  const recorded = yield* recordPlaces(run, taken.value, (row, cause) => failOpen(run, row, cause));
+  const events = unhonoured === undefined ? recorded.events : [unhonoured, ...recorded.events];
+  return yield* after(events, saveTaken({ ...run, content: recorded.content }, taken.value));
+}
+
+/** The status, then the intent goes. */
+function* saveTaken<T extends ContentTypes>(run: Present<T>, taken: T['taken']): Flow<Conclusion> {
+  const { content, kind, isFirst } = run;
+  const { rows, messages: texts, annotations } = kind;
+  const name = contentNameOf(content);
+  const saved = yield* orEnd(perform(rows.save, step.saveTaken<T>, content, taken), (failure) =>
     failOpen(run, rows.save, texts.notSaved(name, messages.notWritten(name, failure.message))),
   );
   if (!isMarked(saved, annotations)) return finish(saved, kind);

@@ -33,7 +33,11 @@ export function dryRun(world: DryWorld, question: SnapshotterDryQuestion): Promi
   return dryRunProgram(world, question, {
     program: snapshotterProgram,
     assemble: ({ started: { values, gates } }) => {
-      const settings = toSettings(values, { nodeName, groupSnapshots: gates.CSIVolumeGroupSnapshot && servesGroups });
+      const settings = toSettings(values, {
+        nodeName,
+        groupSnapshots: gates.CSIVolumeGroupSnapshot && servesGroups,
+        snapshotTopology: gates.VolumeSnapshotTopology,
+      });
       return {
         queue: queues[loop],
         loops: (ports) => snapshotterLoops(ports, { driver, settings }),

@@ -29,11 +29,12 @@ export interface SnapshotterValues extends StandardValues, RetryValues {
   readonly 'feature-gates': GateSettings;
 }
 
-export type SnapshotterGate = 'ReleaseLeaderElectionOnExit' | 'CSIVolumeGroupSnapshot';
+export type SnapshotterGate = 'ReleaseLeaderElectionOnExit' | 'CSIVolumeGroupSnapshot' | 'VolumeSnapshotTopology';
 
 const gates: Readonly<Record<SnapshotterGate, Gate>> = {
   ...releaseOnExitGate,
   CSIVolumeGroupSnapshot: { stage: 'GA', defaultValue: true },
+  VolumeSnapshotTopology: { stage: 'ALPHA', defaultValue: false },
 };
 
 export const snapshotterProgram: ProgramFlags<SnapshotterValues, SnapshotterGate> = {

@@ -92,7 +92,11 @@ async function walk({ class: found, isFirst = false, looks = [], answers = {}, .
     return [name, (of: Content) => (next.length > 0 ? next.shift() : (success[name] as typeof writes)(of as never))];
   });
   const context = { driver: aDriver(), settings: someSettings() };
-  const flow = handle({ content: known, class: found ?? aClass(), isFirst }, snapshotKind, context);
+  const flow = handle(
+    { content: known, class: found ?? aClass(), isFirst, places: { areKept: true, areAsked: false } },
+    snapshotKind,
+    context,
+  );
   return await walkFlow(flow, { ...success, ...(Object.fromEntries(scripted) as Answers) });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * What happens to a content, from top to bottom and for both kinds: a snapshot is taken (`creation.ts`), asked for until it is ready, and
- * deleted. Rows C1 to C26 and G1 to G25 of the page of csi-snapshotter. Pure; what each step does is in `steps.ts`, and in what the kinds
+ * deleted. Rows C1 to C28 and G1 to G25 of the page of csi-snapshotter. Pure; what each step does is in `steps.ts`, and in what the kinds
  * differ in `content/` and `group-content/`.
  */
 import { done, type Flow, isNotFound, orEnd, perform, postpone, retry } from '@csi-sidecars/runtime';
@@ -12,6 +12,7 @@ import { annotatedSecretOf } from './secrets.ts';
 import * as step from './steps.ts';
 
 import { create } from './creation.ts';
+import { after, askForPlaces, recordPlaces } from './places.ts';
 import { conclude, fail, finish, needOf, type Present, readSecret } from './run.ts';
 
 export function* handle<T extends ContentTypes>(
@@ -34,7 +35,7 @@ export function* handle<T extends ContentTypes>(
     case 'release':
       return yield* release(run);
     case 'nothing':
-      return yield* tidy(run);
+      return yield* lacksPlaces(run) ? askForPlaces(run, kind.places?.askedRow ?? rows.ready) : tidy(run);
     case 'query':
       return yield* query(run);
     case 'group':
@@ -43,6 +44,10 @@ export function* handle<T extends ContentTypes>(
     case 'create':
       return yield* create(run);
   }
+}
+
+function lacksPlaces<T extends ContentTypes>({ content, kind, context, places }: Present<T>): boolean {
+  return places.areKept && !places.areAsked && kind.places?.areMissing(content, context) === true;
 }
 
 /** Asks the driver for a snapshot that has a handle. */
@@ -75,10 +80,14 @@ function* query<T extends ContentTypes>(run: Present<T>): Flow<Conclusion> {
     if (read.kind === 'error') return yield* failQuery(rows.queryFailed, texts.notQueried(name, read.message));
     taken = read.value;
   }
-  const saved = yield* orEnd(perform(rows.save, step.saveTaken<T>, content, taken), (failure) =>
-    failQuery(rows.save, messages.notWritten(name, failure.message)),
-  );
-  return finish(saved, kind);
+  const recorded = yield* recordPlaces(run, taken, failQuery);
+  const saving = perform(rows.save, step.saveTaken<T>, recorded.content, taken);
+  const saved = orEnd(saving, (failure) => failQuery(rows.save, messages.notWritten(name, failure.message)));
+  return yield* after(recorded.events, finished(saved, kind));
+}
+
+function* finished<T extends ContentTypes>(saved: Flow<T['content']>, kind: ContentKind<T>): Flow<Conclusion> {
+  return finish(yield* saved, kind);
 }
 
 /** The status is cleared before the finalizer goes: a run that fails in between does not delete the snapshot again. */

@@ -68,6 +68,26 @@ export const notDeleted = (subject: string, cause: string): string => `Failed to
 export const deletionHeld = (call: string, object: string, label: string): string =>
   `the deletion waits for the outcome of ${call}, which is repeated until the driver gives one; if the storage system certainly has nothing of it: kubectl label --overwrite ${object} ${label}`;
 
+/** Reasons of events about topology (alpha). */
+const topologyReasons = {
+  unhonoured: 'SnapshotTopologyNotHonoured',
+  notRecorded: 'SnapshotTopologyNotRecorded',
+} as const;
+
+export const unhonouredTopologies = (className: string, driverName: string): RecordedEvent =>
+  warning(
+    topologyReasons.unhonoured,
+    `allowedTopologies of snapshot class ${className} are not honoured: CSI driver ${driverName} does not report the plugin capability SNAPSHOT_ACCESSIBILITY_CONSTRAINTS`,
+  );
+/** The snapshot can be used all the same, but its content does not say where. */
+export const placesNotRecorded = (cause: string): RecordedEvent =>
+  warning(topologyReasons.notRecorded, `where the snapshot can be used is not recorded: ${cause}`);
+export const placesUnusable = (cause: string): string =>
+  `the topology that the driver answered cannot be stored: ${cause}`;
+/** In the log, once. */
+export const placesDropped =
+  'The API server dropped spec.nodeAffinity of a VolumeSnapshotContent: its definition lacks this field, which is alpha, so where snapshots can be used is not recorded. Next try in ten minutes';
+
 export const markVanished = 'the API server did not keep the annotation';
 export const statusRemains = 'the status still has the handle';
 export const finalizerRemains = 'the finalizer is still there';

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-snapshotter as a program: what is its own between the first argument and the exit code. */
-import { type DriverInfo, getControllerCapabilities, getGroupControllerCapabilities } from '@csi-sidecars/csi';
+import {
+  type DriverInfo,
+  getControllerCapabilities,
+  getGroupControllerCapabilities,
+  getPluginCapabilities,
+} from '@csi-sidecars/csi';
 import { isForbidden, isNotFound, neededRules } from '@csi-sidecars/runtime';
 import {
   ExitError,
@@ -38,7 +43,8 @@ export const snapshotterSidecar: SidecarProgram<SnapshotterValues, SnapshotterGa
     const groupSnapshots = groups === 'usable';
     if (groupSnapshots) await prepareGroups(context);
     const nodeName = nodeNameOf(started.values, host.env);
-    const settings = toSettings(started.values, { nodeName, groupSnapshots });
+    const snapshotTopology = started.gates.VolumeSnapshotTopology;
+    const settings = toSettings(started.values, { nodeName, groupSnapshots, snapshotTopology });
     return {
       lockName: lockNameOf(name),
       driver,
@@ -66,7 +72,8 @@ function nodeNameOf(values: SnapshotterValues, env: Readonly<Record<string, stri
   return name;
 }
 
-async function askDriver({ name, channel, started, signal }: Context): Promise<DriverInfo> {
+async function askDriver(context: Context): Promise<DriverInfo> {
+  const { name, channel, started, signal } = context;
   const controllerCapabilities = await orExit('Failed to get the capabilities of the CSI controller', () =>
     getControllerCapabilities(channel, { timeoutMs: started.values.timeout, signal }),
   );
@@ -74,7 +81,15 @@ async function askDriver({ name, channel, started, signal }: Context): Promise<D
     const message = `CSI driver ${name} does not support ControllerCreateSnapshot`;
     throw new ExitError(exitCodes.failure, message, { reason: 'driver' });
   }
-  return { name, pluginCapabilities: new Set(), controllerCapabilities };
+  return { name, pluginCapabilities: await pluginCapabilitiesOf(context), controllerCapabilities };
+}
+
+/** Nothing but the alpha gate needs them. */
+async function pluginCapabilitiesOf({ channel, started, signal }: Context): Promise<DriverInfo['pluginCapabilities']> {
+  if (!started.gates.VolumeSnapshotTopology) return new Set();
+  return orExit('Failed to get the capabilities of the CSI driver', () =>
+    getPluginCapabilities(channel, { timeoutMs: started.values.timeout, signal }),
+  );
 }
 
 /**

@@ -51,7 +51,7 @@ it('given flags, then they become settings', () => {
     '--groupsnapshot-name-prefix=b',
     '--groupsnapshot-name-uuid-length=6',
   );
-  expect(toSettings(values, { nodeName: 'node-1', groupSnapshots: true })).toEqual({
+  expect(toSettings(values, { nodeName: 'node-1', groupSnapshots: true, snapshotTopology: false })).toEqual({
     workerThreads: 3,
     retryIntervalStartMs: 2_000,
     retryIntervalMaxMs: 4_000,
@@ -63,5 +63,6 @@ it('given flags, then they become settings', () => {
     groupSnapshotNames: { prefix: 'b', uuidLength: 6 },
     nodeName: 'node-1',
     groupSnapshots: true,
+    snapshotTopology: false,
   });
 });

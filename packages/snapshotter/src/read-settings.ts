@@ -37,11 +37,12 @@ export interface SettingsContext {
   /** Undefined without `--node-deployment`. */
   readonly nodeName: string | undefined;
   readonly groupSnapshots: boolean;
+  readonly snapshotTopology: boolean;
 }
 
 export function toSettings(
   values: SnapshotterValues,
-  { nodeName, groupSnapshots }: SettingsContext,
+  { nodeName, groupSnapshots, snapshotTopology }: SettingsContext,
 ): SnapshotterSettings {
   return {
     workerThreads: values['worker-threads'],
@@ -61,5 +62,6 @@ export function toSettings(
     },
     nodeName,
     groupSnapshots,
+    snapshotTopology,
   };
 }

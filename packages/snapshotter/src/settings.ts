@@ -18,4 +18,6 @@ export interface SnapshotterSettings extends LoopSettings {
   readonly nodeName: string | undefined;
   /** The gate is on, and the cluster has the kinds. */
   readonly groupSnapshots: boolean;
+  /** Alpha, the gate VolumeSnapshotTopology: where a snapshot can be used is asked for and recorded. */
+  readonly snapshotTopology: boolean;
 }

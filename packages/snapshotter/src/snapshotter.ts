@@ -21,7 +21,8 @@ import { contentLoop } from './content-loop.ts';
 import { snapshotKind } from './content/kind.ts';
 import { groupSnapshotKind } from './group-content/kind.ts';
 import type { SnapshotterSettings } from './settings.ts';
-import { watchesOf } from './watched.ts';
+import { createPlacesMemory, noPlaces } from './places-memory.ts';
+import { type WatchedOptions, watchesOf } from './watched.ts';
 
 export interface SnapshotterDeps extends ControllerPorts {
   readonly channel: CsiChannel;
@@ -53,16 +54,24 @@ export function snapshotterLoops(
     channel: given,
     events,
     metrics,
+    clock,
     auditBoard,
-  }: Pick<SnapshotterDeps, 'channel' | 'events' | 'metrics' | 'auditBoard'>,
+  }: Pick<SnapshotterDeps, 'channel' | 'events' | 'metrics' | 'clock' | 'auditBoard'>,
   { driver, settings }: SnapshotterOptions,
 ): readonly Loop[] {
   const isListed = driver.controllerCapabilities.has('LIST_SNAPSHOTS');
   const auditing = auditingOf({ intervalMs: settings.auditIntervalMs, isListed, board: auditBoard });
   const counted = auditing === 'off' ? undefined : countCalls(given);
-  const context = { driver, channel: counted?.channel ?? given, settings, events };
-  const { resyncMs, nodeName } = settings;
-  const watched = { driverName: driver.name, resyncMs, nodeName, audit: counted === undefined ? 'off' : 'on' } as const;
+  const { resyncMs, nodeName, snapshotTopology } = settings;
+  const places = snapshotTopology ? createPlacesMemory({ clock, metrics }) : noPlaces;
+  const context = { driver, channel: counted?.channel ?? given, settings, events, places };
+  const watched: WatchedOptions = {
+    driverName: driver.name,
+    resyncMs,
+    nodeName,
+    audit: counted === undefined ? 'off' : 'on',
+    topology: snapshotTopology ? 'on' : 'off',
+  };
   const loops = [contentLoop(context, snapshotKind, watchesOf(snapshotKind, watched))];
   if (settings.groupSnapshots)
     loops.push(contentLoop(context, groupSnapshotKind, watchesOf(groupSnapshotKind, watched)));

@@ -18,7 +18,7 @@ import {
   toError,
   type WrittenCache,
 } from '@csi-sidecars/runtime';
-import { annotationYes, type SecretReference } from '@csi-sidecars/volume';
+import { annotationYes, type SecretReference, type TopologySelectorTerm } from '@csi-sidecars/volume';
 import {
   contentNameOf,
   hasAnnotation,
@@ -47,7 +47,7 @@ export interface StepContext<T extends ContentTypes> extends ContentContext {
 /** The compiler does not see that a content is an object of the API as long as its kind is open. */
 export type ContentRun<T extends ContentTypes> = Pick<
   Run<never, never>,
-  'client' | 'clock' | 'random' | 'signal' | 'span'
+  'client' | 'clock' | 'random' | 'logger' | 'signal' | 'span'
 > & {
   readonly context: StepContext<T>;
   readonly key: string;
@@ -146,6 +146,38 @@ export function saveTaken<T extends ContentTypes>(
   taken: T['taken'],
 ): Promise<T['content']> {
   return changeStatus(run, content, (current) => run.context.kind.statusOf(current, taken, run.clock.nowMs()));
+}
+
+/**
+ * Where the snapshot can be used (alpha). Of a content that is ready by now it belongs to the administrator, unless `mayBeReady` says otherwise, and
+ * one that is being deleted needs it no more.
+ */
+export async function savePlaces<T extends ContentTypes>(
+  run: ContentRun<T>,
+  content: T['content'],
+  {
+    terms,
+    mayBeReady,
+  }: { readonly terms: readonly TopologySelectorTerm[]; readonly mayBeReady: (content: T['content']) => boolean },
+): Promise<T['content']> {
+  const { kind, places } = run.context;
+  let isSent = false;
+  const saved = await change(run, content, (current) => {
+    isSent = current.metadata?.deletionTimestamp === undefined && (!isReady(current) || mayBeReady(current));
+    return isSent ? { spec: { nodeAffinity: terms } } : undefined;
+  });
+  if (!isSent) return saved;
+  if (kind.places?.areThere(saved) === true) places.noteKept();
+  else if (places.noteDropped()) run.logger.warn(messages.placesDropped);
+  return saved;
+}
+
+/** Memory: the driver need not be asked again where this snapshot can be used. */
+export function noteAsked<T extends ContentTypes>(
+  { context: { places } }: Pick<ContentRun<T>, 'context'>,
+  { metadata }: T['content'],
+): void {
+  places.noteAsked(metadata?.uid ?? '');
 }
 
 /** A snapshot that is ready by now stays so. */

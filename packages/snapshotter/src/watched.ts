@@ -5,7 +5,7 @@
  * | kind | kept | as |
  * |---|---|---|
  * | VolumeSnapshotContent, VolumeGroupSnapshotContent | those of this driver; with `--node-deployment` the server selects those of the node | everything but managed fields and owners |
- * | VolumeSnapshotClass, VolumeGroupSnapshotClass | all | driver name, and of this driver's classes the parameters |
+ * | VolumeSnapshotClass, VolumeGroupSnapshotClass | all | driver name, and of this driver's classes the parameters; with the alpha gate VolumeSnapshotTopology their `allowedTopologies` |
  */
 import { definedOnly, identityOf, type InformerOptions, type Resource } from '@csi-sidecars/runtime';
 import { managedByLabel } from '@csi-sidecars/volume';
@@ -19,6 +19,8 @@ export interface WatchedOptions {
   readonly nodeName: string | undefined;
   /** `on`: the creation time of a content is kept. Default `off`. */
   readonly audit?: 'on' | 'off';
+  /** `on`: the topologies of a class are kept. Default `off`. */
+  readonly topology?: 'on' | 'off';
 }
 
 /** Classes carry no label of a node. */
@@ -59,14 +61,23 @@ function trimContent<C extends AnyContent>(content: C, audit: 'on' | 'off'): C {
   return { metadata: kept, ...definedOnly({ spec, status }) } as C;
 }
 
-function watchedClasses<C extends AnyClass>(resource: Resource<C>, { driverName }: WatchedOptions): InformerOptions<C> {
+function watchedClasses<C extends AnyClass>(
+  resource: Resource<C>,
+  { driverName, topology = 'off' }: WatchedOptions,
+): InformerOptions<C> {
   return {
     resource,
     transform: {
-      id: `csi-snapshotter classes of ${driverName}`,
-      apply: ({ metadata, driver, parameters }) => {
-        const ours = driver === driverName ? parameters : undefined;
-        const kept: AnyClass = { metadata: identityOf(metadata), ...definedOnly({ driver, parameters: ours }) };
+      id: `csi-snapshotter classes of ${driverName}${topology === 'on' ? ', with topologies' : ''}`,
+      apply: (found: AnyClass) => {
+        const { metadata, driver, parameters } = found;
+        const isOurs = driver === driverName;
+        const allowed = topology === 'on' && 'allowedTopologies' in found ? found.allowedTopologies : undefined;
+        const kept: AnyClass = {
+          metadata: identityOf(metadata),
+          ...definedOnly({ driver }),
+          ...(isOurs ? definedOnly({ parameters, allowedTopologies: allowed }) : {}),
+        };
         return kept as C;
       },
     },

@@ -30,6 +30,7 @@ export function someSettings(settings: Partial<SnapshotterSettings> = {}): Snaps
     groupSnapshotNames: { prefix: 'groupsnapshot', uuidLength: -1 },
     nodeName: undefined,
     groupSnapshots: true,
+    snapshotTopology: false,
     ...settings,
   };
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The whole csi-snapshotter over an API server that checks permissions, and the driver's model, in virtual time. */
 import type { AuditBoard } from '@csi-sidecars/csi';
-import type { Clock } from '@csi-sidecars/runtime';
+import type { ApiClient, Clock, Patch } from '@csi-sidecars/runtime';
 import { allCapabilities, driverInfoOf, type Settings } from '@csi-sidecars/test-driver';
 import {
   createTestCluster,
@@ -34,7 +34,16 @@ export interface FixtureOptions extends StartOptions {
   readonly model?: Partial<Settings>;
   /** Where a test asks for an audit. Default: nowhere. */
   readonly auditBoardOf?: (clock: Clock) => AuditBoard;
+  /**
+   * The gate VolumeSnapshotTopology is on, and the driver has nodes in the zones a and b; its volumes are in zone a. `unsupported`: it lacks the
+   * plugin capability. Default: the gate is off, and it has the capability.
+   */
+  readonly topology?: 'on' | 'unsupported';
+  /** `released`: the definition of contents lacks `nodeAffinity`, so the API server drops it. Default `alpha`. */
+  readonly definition?: Definition;
 }
+
+export type Definition = 'released' | 'alpha';
 
 export interface Fixture extends StartedController {
   content(name?: string): VolumeSnapshotContent | undefined;
@@ -44,9 +53,11 @@ export interface Fixture extends StartedController {
   changeGroup(change: (content: VolumeGroupSnapshotContent) => VolumeGroupSnapshotContent, name?: string): void;
   /** Every call of this kind is executed and answered with these fields. */
   answer(method: string, set: object, times?: number): void;
+  setDefinition(definition: Definition): void;
 }
 
 export async function aSnapshotter(options: FixtureOptions = {}): Promise<Fixture> {
+  const definition = { state: options.definition ?? 'alpha' };
   const started = await startController(options, {
     name: 'csi-snapshotter',
     component: `csi-snapshotter ${driverName}`,
@@ -55,17 +66,28 @@ export async function aSnapshotter(options: FixtureOptions = {}): Promise<Fixtur
     newCluster: () => clusterOf(options),
     create: (ports, { driver }) =>
       createSnapshotter(
-        { ...ports, auditBoard: options.auditBoardOf?.(ports.clock) },
-        { driver: driverInfoOf(driver.settings), settings: someSettings(options.settings) },
+        {
+          ...ports,
+          client: defined(ports.client, () => definition.state),
+          auditBoard: options.auditBoardOf?.(ports.clock),
+        },
+        {
+          driver: driverInfoOf(driver.settings),
+          settings: someSettings({ snapshotTopology: options.topology !== undefined, ...options.settings }),
+        },
       ),
   });
-  return toFixture(started);
+  return { ...toFixture(started), setDefinition: (state) => void (definition.state = state) };
 }
 
 /** With three volumes of 1Gi that the driver made: `volume-1` to `volume-3`. */
-async function clusterOf({ controller, model, rules = clusterRules }: FixtureOptions): Promise<TestCluster> {
+async function clusterOf({ controller, model, topology, rules = clusterRules }: FixtureOptions): Promise<TestCluster> {
   const capabilities = {
     ...allCapabilities,
+    plugin: [
+      ...allCapabilities.plugin,
+      ...(topology === 'unsupported' ? [] : (['SNAPSHOT_ACCESSIBILITY_CONSTRAINTS'] as const)),
+    ],
     controller: [
       'CREATE_DELETE_VOLUME' as const,
       'CREATE_DELETE_SNAPSHOT' as const,
@@ -75,14 +97,26 @@ async function clusterOf({ controller, model, rules = clusterRules }: FixtureOpt
   const cluster = createTestCluster({
     serviceAccount: 'csi:snapshotter',
     rules,
-    driver: { name: driverName, capabilities, ...model },
+    driver: { name: driverName, capabilities, nodes: zones, ...model },
   });
   cluster.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
   await prepareVolumes(cluster, gib);
   return cluster;
 }
 
-function toFixture(running: StartedController): Fixture {
+const zones = ['a', 'b'].map((zone) => ({ id: `id-of-${zone}`, segments: { zone }, maxVolumes: 0 }));
+
+/** An API server drops the fields that the definition of a kind lacks. */
+function defined(client: ApiClient, definition: () => Definition): ApiClient {
+  const known = (patch: Patch): Patch => {
+    if (definition() === 'alpha' || patch.type !== 'merge') return patch;
+    const { spec: _spec, ...body } = patch.body as { readonly spec?: object };
+    return { ...patch, body };
+  };
+  return { ...client, patch: (target, patch, options) => client.patch(target, known(patch), options) };
+}
+
+function toFixture(running: StartedController): Omit<Fixture, 'setDefinition'> {
   const { server, driver } = running;
   return {
     ...running,

@@ -46,6 +46,16 @@ export {
 } from './snapshots/names.ts';
 export type { MemberNames, SecretKeys } from './snapshots/names.ts';
 export type * from './snapshots/objects.ts';
+export {
+  intersectPlaces,
+  isOutside,
+  namesTerms,
+  readPlaces,
+  toSelectorTerms,
+  toTerms,
+  toTopologies,
+} from './snapshots/places.ts';
+export type { Place } from './snapshots/places.ts';
 export * from './snapshots/resources.ts';
 export { millisToNanoseconds, nanosecondsToTime, toNanoseconds } from './snapshots/times.ts';
 export type { ProtobufTimestamp } from './snapshots/times.ts';

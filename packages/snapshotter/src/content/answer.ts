@@ -34,5 +34,6 @@ function toTaken(snapshot: Snapshot): TakenSnapshot {
     createdAt: timeOf(snapshot.creation_time),
     size: sizeOf(snapshot.size_bytes),
     groupHandle: snapshot.group_snapshot_id,
+    topologies: snapshot.accessible_topology,
   };
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** VolumeSnapshotContents: their types, and what single fields mean. */
+import type { Topology } from '@csi-sidecars/csi';
 import {
   type Int64,
   snapshotAnnotations,
@@ -27,6 +28,8 @@ export interface TakenSnapshot {
   readonly size: Int64 | undefined;
   /** The handle of the group that the snapshot belongs to; empty: it belongs to none. */
   readonly groupHandle: string;
+  /** Where it can be used, as the driver answered. Empty: the driver does not say. */
+  readonly topologies: readonly Topology[];
 }
 
 export const annotations: ContentAnnotations = {

@@ -20,6 +20,7 @@ import {
   volumeOf,
 } from './content.ts';
 import { messages } from './messages.ts';
+import { snapshotPlaces } from './places.ts';
 import { planCreation, planQuery } from './request.ts';
 import { clearedStatus, statusOf } from './status.ts';
 
@@ -77,6 +78,7 @@ export const snapshotKind: ContentKind<SnapshotTypes> = {
   planDeletion: (content) => ok({ snapshot_id: deletedHandleOf(content) ?? '' }),
   alsoMatters: memberGotHandle,
   takesSnapshotAlong: (content) => deletedHandleOf(content) !== undefined,
+  places: snapshotPlaces,
   statusOf,
   clearedStatus,
   readCreated,

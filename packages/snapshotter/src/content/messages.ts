@@ -2,7 +2,12 @@
 /** The words of VolumeSnapshotContents. */
 import { type Messages, quoted } from '../messages.ts';
 
-export const messages: Messages = {
+interface OwnMessages extends Messages {
+  readonly unreadableTopologies: (className: string, cause: string) => string;
+  readonly placesNotSaved: (name: string, cause: string) => string;
+}
+
+export const messages: OwnMessages = {
   creating: { reason: 'SnapshotCreationFailed', prefix: 'Failed to create snapshot: ' },
   checking: {
     reason: 'SnapshotContentCheckandUpdateFailed',
@@ -31,4 +36,7 @@ export const messages: Messages = {
   notQueried: (name, cause) => `failed to list snapshot for content ${name}: ${quoted(cause)}`,
   noVolume: (name) => `cannot create snapshot. Volume handle not found in snapshot content ${name}`,
   notBound: (name) => `cannot create snapshot. Snapshot content ${name} not bound to a snapshot`,
+  unreadableTopologies: (className, cause) =>
+    `allowedTopologies of snapshot class ${className} cannot be used: ${cause}`,
+  placesNotSaved: (name, cause) => `error updating nodeAffinity of volume snapshot content ${name}: ${cause}`,
 };

@@ -12,17 +12,28 @@ import {
 import { parametersOf, querySecretOf } from '../class-requests.ts';
 import { contentNameOf } from '../content-object.ts';
 import type { FlowContext, Planned, PlannedQuery } from '../content-types.ts';
+import * as shared from '../messages.ts';
 import { metadataKeys, snapshotNameOf } from '../names.ts';
 import { annotatedSecretOf } from '../secrets.ts';
 import { readListed } from './answer.ts';
-import { annotations, isGrouped, listedHandleOf, savedHandleOf, type SnapshotTypes, volumeOf } from './content.ts';
+import {
+  annotations,
+  isGrouped,
+  listedHandleOf,
+  savedHandleOf,
+  type SnapshotTypes,
+  statusHandleOf,
+  volumeOf,
+} from './content.ts';
 import { messages } from './messages.ts';
+import { wantedPlaces } from './places.ts';
 
 export function planCreation(
   content: VolumeSnapshotContent,
   found: VolumeSnapshotClass | undefined,
-  { settings }: FlowContext,
+  context: FlowContext,
 ): Result<Planned<RequestOf<SnapshotTypes['create']>>> {
+  const { settings, driver } = context;
   const name = contentNameOf(content);
   const { volumeSnapshotClassName: className, volumeSnapshotRef: snapshot } = content.spec ?? {};
   const volume = volumeOf(content);
@@ -39,15 +50,22 @@ export function planCreation(
   };
   const parameters = parametersOf(found, settings.extraCreateMetadata ? metadata : {});
   if (parameters.kind === 'error') return parameters;
+  const places = wantedPlaces(found, context);
+  if (places.kind === 'error') return refuse(messages.noInput(name, places.message));
   const uid = snapshot?.uid ?? '';
   if (uid === '') return refuse(messages.notTaken(volume, messages.notBound(name)));
   if (volume === '') return refuse(messages.notTaken(volume, messages.noVolume(name)));
   return ok({
     reference: secret.value,
+    // Once: the status has no handle before the first answer.
+    ...(places.value.kind === 'unhonoured' && statusHandleOf(content) === undefined
+      ? { unhonoured: shared.unhonouredTopologies(className ?? '', driver.name) }
+      : {}),
     request: {
       name: snapshotNameOf(settings.snapshotNames, uid),
       source_volume_id: volume,
       parameters: parameters.value,
+      ...(places.value.kind === 'places' ? { accessibility_requirements: places.value.requirement } : {}),
     },
   });
 }
@@ -81,6 +99,7 @@ export function planQuery(
     createdAt: undefined,
     size: undefined,
     groupHandle: '',
+    topologies: [],
   };
   return ok({
     reference: secret.value,

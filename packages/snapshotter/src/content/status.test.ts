@@ -4,7 +4,7 @@ import { aContent } from '../../testing/builders.ts';
 import type { TakenSnapshot } from './content.ts';
 import { statusOf } from './status.ts';
 
-const taken: TakenSnapshot = { handle: 'h', isReady: true, createdAt: 7, size: 5, groupHandle: '' };
+const taken: TakenSnapshot = { handle: 'h', isReady: true, createdAt: 7, size: 5, topologies: [], groupHandle: '' };
 const known = { snapshotHandle: 'a', creationTime: 1, restoreSize: 2, volumeGroupSnapshotHandle: 'g' };
 const change = (
   status: NonNullable<ReturnType<typeof aContent>['status']>,

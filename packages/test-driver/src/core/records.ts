@@ -97,6 +97,8 @@ export interface SnapshotRecord extends StoredRecord {
   /** When post-processing ends. */
   readonly readyAtMs: number;
   readonly parameters: StringMap;
+  /** That of its volume when it was taken. Absent in records of earlier versions. */
+  readonly segments?: StringMap | undefined;
   readonly groupId: string | undefined;
 }
 

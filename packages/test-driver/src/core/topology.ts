@@ -13,6 +13,11 @@ export function hasTopology(settings: Settings): boolean {
   return settings.capabilities.plugin.includes('VOLUME_ACCESSIBILITY_CONSTRAINTS');
 }
 
+/** Alpha, not among the default capabilities: snapshots live in the domain of their volume, and only volumes of that domain are made from them. */
+export function hasSnapshotTopology(settings: Settings): boolean {
+  return hasTopology(settings) && settings.capabilities.plugin.includes('SNAPSHOT_ACCESSIBILITY_CONSTRAINTS');
+}
+
 /** Empty if the driver has no topology: its volumes are reachable from everywhere. */
 export function domainsOf(settings: Settings): readonly StringMap[] {
   if (!hasTopology(settings) || settings.nodes === 'any') return [];

@@ -2,6 +2,7 @@
 /** Records as CSI messages. */
 import type { SnapshotInput, TimestampInput, VolumeContentSourceInput, VolumeInput } from '@csi-sidecars/csi';
 import type { Driver } from '../core/driver.ts';
+import { hasSnapshotTopology } from '../core/topology.ts';
 import type { ContentSource, SnapshotRecord, VolumeRecord } from '../core/records.ts';
 
 export function volumeMessage(volume: VolumeRecord): VolumeInput {
@@ -46,6 +47,8 @@ export function snapshotMessage(driver: Driver, snapshot: SnapshotRecord): Snaps
     creation_time: timestamp(snapshot.createdAtMs),
     ready_to_use: isReady(driver, snapshot),
     group_snapshot_id: snapshot.groupId ?? '',
+    accessible_topology:
+      hasSnapshotTopology(driver.settings) && snapshot.segments !== undefined ? [{ segments: snapshot.segments }] : [],
   };
 }
 

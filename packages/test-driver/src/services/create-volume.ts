@@ -10,11 +10,11 @@ import { parseAccesses, sameAccess } from '../core/access.ts';
 import type { Content } from '../core/backend.ts';
 import { exclusively, type Driver } from '../core/driver.ts';
 import { place } from '../core/pools.ts';
-import type { Access, ContentSource, Layout, VolumeRecord } from '../core/records.ts';
+import type { Access, ContentSource, Layout, StringMap, VolumeRecord } from '../core/records.ts';
 import { refuse } from '../core/refusal.ts';
 import { chooseSize, fits, parseRange, type Range } from '../core/sizes.ts';
 import { sameMap } from '../core/string-map.ts';
-import { candidates, domainsOf, hasTopology } from '../core/topology.ts';
+import { candidates, domainsOf, hasSnapshotTopology, hasTopology } from '../core/topology.ts';
 import { isReady, volumeMessage } from './answers.ts';
 import type { Handler } from './handler.ts';
 import { checkMutable } from './modify.ts';
@@ -98,9 +98,13 @@ async function make(driver: Driver, { request, accesses, range, source }: Wish):
   const layout = chooseLayout(accesses[0]!, request.parameters['layout'], content);
   const capacityBytes = chooseSize(settings, { range, layout, atLeastBytes: sizeOf(content) });
   const domains = domainsOf(settings);
-  const allowed = candidates(domains, request.accessibility_requirements);
-  if (domains.length > 0 && allowed.length === 0) {
+  const requested = candidates(domains, request.accessibility_requirements);
+  if (domains.length > 0 && requested.length === 0) {
     refuse('ResourceExhausted', 'the requested topology has no storage of this driver');
+  }
+  const allowed = requested.filter((domain) => isReadableIn(driver, content, domain));
+  if (domains.length > 0 && allowed.length === 0) {
+    refuse('ResourceExhausted', `snapshot ${idOf(source)} cannot be used in the requested topology`);
   }
   const volume: VolumeRecord = {
     id: driver.newId('volume'),
@@ -167,6 +171,12 @@ function findContent(driver: Driver, source: ContentSource): Content {
       return { kind: 'volume', volume };
     }
   }
+}
+
+/** A snapshot that says where it can be used is copied to no other place. */
+function isReadableIn({ settings }: Driver, content: Content, domain: StringMap): boolean {
+  const segments = content.kind === 'snapshot' ? content.snapshot.segments : undefined;
+  return segments === undefined || !hasSnapshotTopology(settings) || sameMap(domain, segments);
 }
 
 function sizeOf(content: Content): bigint {

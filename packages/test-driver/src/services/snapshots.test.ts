@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { bench, gib, newVolume, type Bench } from '../../testing/calls.ts';
-import type { Settings } from '../index.ts';
+import { allCapabilities, type Settings } from '../index.ts';
 
 const cut = '/csi.v1.Controller/CreateSnapshot';
 const drop = '/csi.v1.Controller/DeleteSnapshot';
@@ -143,5 +143,61 @@ describe('group snapshots', () => {
     expect(await codeOf(dropGroup, { group_snapshot_id, snapshot_ids: [two, one] })).toBe('OK');
     expect(await codeOf(getGroup, { group_snapshot_id, snapshot_ids: [two, one] })).toBe('NotFound');
     expect([model.snapshots(), model.groups(), model.read(one)]).toEqual([[], [], undefined]);
+  });
+});
+
+describe('places of snapshots', () => {
+  const zones = {
+    nodes: ['a', 'b'].map((zone) => ({ id: `node-${zone}`, segments: { zone }, maxVolumes: 0 })),
+    capabilities: {
+      ...allCapabilities,
+      plugin: [...allCapabilities.plugin, 'SNAPSHOT_ACCESSIBILITY_CONSTRAINTS' as const],
+    },
+  };
+  const inZone = (...names: readonly string[]) => {
+    const terms = names.map((zone) => ({ segments: { zone } }));
+    return { accessibility_requirements: { requisite: terms, preferred: terms } };
+  };
+  const inZoneA = async (settings: Partial<Settings>): Promise<Bench & { readonly volume: string }> => {
+    const driver = bench(settings);
+    return { ...driver, volume: await driver.createVolume(newVolume('a', inZone('a'))) };
+  };
+
+  it('given a volume in zone a, when a snapshot is taken, then it says zone a, in every answer', async () => {
+    const { volume, call } = await inZoneA(zones);
+    const { snapshot } = await call(cut, { name: 's', source_volume_id: volume, ...inZone('b', 'a') });
+    expect(snapshot?.accessible_topology).toEqual([{ segments: { zone: 'a' } }]);
+    expect((await call(get, { snapshot_id: snapshot!.snapshot_id })).snapshot).toEqual(snapshot);
+    expect((await call(list, {})).entries.map((entry) => entry.snapshot)).toEqual([snapshot]);
+    const { group_snapshot: group } = await call(cutGroup, { name: 'g', source_volume_ids: [volume] });
+    expect(group?.snapshots.map((member) => member.accessible_topology)).toEqual([[{ segments: { zone: 'a' } }]]);
+  });
+
+  it('given a requirement of zone b only, when the volume is in zone a, then ResourceExhausted; if the snapshot is there, AlreadyExists', async () => {
+    const { volume, call, codeOf } = await inZoneA(zones);
+    expect(await codeOf(cut, { name: 's', source_volume_id: volume, ...inZone('b') })).toBe('ResourceExhausted');
+    expect((await call(list, {})).entries).toEqual([]);
+    await call(cut, { name: 's', source_volume_id: volume });
+    expect(await codeOf(cut, { name: 's', source_volume_id: volume, ...inZone('b') })).toBe('AlreadyExists');
+  });
+
+  it('given a snapshot in zone a, when a volume is made from it, then it is in zone a, and in no other zone', async () => {
+    const { volume, call, codeOf } = await inZoneA(zones);
+    const { snapshot } = await call(cut, { name: 's', source_volume_id: volume });
+    const from = { volume_content_source: { snapshot: { snapshot_id: snapshot!.snapshot_id } } };
+    const make = '/csi.v1.Controller/CreateVolume';
+    expect(await codeOf(make, newVolume('b', { ...from, ...inZone('b') }))).toBe('ResourceExhausted');
+    const made = await call(make, newVolume('c', { ...from, ...inZone('b', 'a') }));
+    expect(made.volume?.accessible_topology).toEqual([{ segments: { zone: 'a' } }]);
+  });
+
+  it('given a driver without the capability, then snapshots say nothing, can be restored everywhere, and take no requirement', async () => {
+    const { volume, call, codeOf } = await inZoneA({ nodes: zones.nodes });
+    const { snapshot } = await call(cut, { name: 's', source_volume_id: volume });
+    expect(snapshot?.accessible_topology).toEqual([]);
+    const from = { volume_content_source: { snapshot: { snapshot_id: snapshot!.snapshot_id } } };
+    const made = await call('/csi.v1.Controller/CreateVolume', newVolume('b', { ...from, ...inZone('b') }));
+    expect(made.volume?.accessible_topology).toEqual([{ segments: { zone: 'b' } }]);
+    expect(await codeOf(cut, { name: 't', source_volume_id: volume, ...inZone('a') })).toBe('InvalidArgument');
   });
 });

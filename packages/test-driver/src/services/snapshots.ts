@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Snapshots of one volume. They are copies and do not depend on their volume. */
+import type { TopologyRequirement } from '@csi-sidecars/csi';
 import { exclusively, type Driver } from '../core/driver.ts';
 import { pageOf } from '../core/paging.ts';
 import type { SnapshotRecord, StringMap, VolumeRecord } from '../core/records.ts';
 import { refuse } from '../core/refusal.ts';
+import { sameMap } from '../core/string-map.ts';
+import { candidates, domainsOf, hasSnapshotTopology } from '../core/topology.ts';
 import { snapshotMessage } from './answers.ts';
 import type { Handler } from './handler.ts';
 import { requireVolume, volumeKey } from './lookup.ts';
@@ -28,6 +31,7 @@ export function newSnapshot(driver: Driver, cut: Cut): SnapshotRecord {
     createdAtMs: cut.createdAtMs,
     readyAtMs: cut.createdAtMs + driver.settings.snapshotProcessingMs,
     parameters: cut.parameters,
+    segments: cut.volume.segments,
     groupId: cut.groupId,
   };
 }
@@ -36,24 +40,44 @@ export const createSnapshot: Handler<'/csi.v1.Controller/CreateSnapshot'> = asyn
   const { name, source_volume_id: sourceId, parameters } = request;
   if (name === '') refuse('InvalidArgument', 'name is missing');
   if (sourceId === '') refuse('InvalidArgument', 'source_volume_id is missing');
-  if (request.accessibility_requirements !== undefined && request.accessibility_requirements !== null)
+  const requirement = request.accessibility_requirements ?? null;
+  if (requirement !== null && !hasSnapshotTopology(driver.settings)) {
     refuse('InvalidArgument', 'accessibility_requirements without the capability SNAPSHOT_ACCESSIBILITY_CONSTRAINTS');
+  }
   const claim = { exclusive: [`snapshot name ${name}`], shared: [volumeKey(sourceId)] };
   return await exclusively({ driver, call, claim }, async () => {
     const { store } = driver;
     const existing = store.snapshots.named(name);
     if (existing?.phase === 'deleting') refuse('Aborted', `snapshot ${name} is being deleted`);
     if (existing?.phase === 'ready') {
-      if (existing.sourceVolumeId === sourceId) return { snapshot: snapshotMessage(driver, existing) };
-      refuse('AlreadyExists', `snapshot ${name} exists with source volume ${existing.sourceVolumeId}`);
+      if (existing.sourceVolumeId !== sourceId) {
+        refuse('AlreadyExists', `snapshot ${name} exists with source volume ${existing.sourceVolumeId}`);
+      }
+      if (!isInside(driver, existing.segments, requirement)) {
+        refuse('AlreadyExists', `snapshot ${name} exists in another topology than the requested one`);
+      }
+      return { snapshot: snapshotMessage(driver, existing) };
     }
     if (existing !== undefined) await removeSnapshot(driver, existing);
     const volume = requireVolume(driver, sourceId);
+    if (!isInside(driver, volume.segments, requirement)) {
+      refuse('ResourceExhausted', `a snapshot of volume ${sourceId} cannot be in the requested topology`);
+    }
     const createdAtMs = driver.clock.nowMs();
     const snapshot = newSnapshot(driver, { name, volume, parameters, groupId: undefined, createdAtMs });
     return { snapshot: snapshotMessage(driver, await take(driver, snapshot, volume)) };
   });
 };
+
+/** Whether a place meets the requirement of a request; undefined: everywhere. */
+function isInside(
+  { settings }: Driver,
+  segments: StringMap | undefined,
+  requirement: TopologyRequirement | null,
+): boolean {
+  if (requirement === null || segments === undefined) return true;
+  return candidates(domainsOf(settings), requirement).some((domain) => sameMap(domain, segments));
+}
 
 /** As for volumes: the intent is durable before data is created, and the result before the answer. */
 async function take(

@@ -29,6 +29,11 @@ export interface ContentReference {
   readonly fieldPath?: string;
 }
 
+/** All of its expressions hold, each with one of its values. */
+export interface TopologySelectorTerm {
+  readonly matchLabelExpressions?: readonly { readonly key: string; readonly values: readonly string[] }[];
+}
+
 export interface VolumeSnapshot extends KubeObject {
   readonly spec?: {
     readonly source?: {
@@ -60,6 +65,8 @@ export interface VolumeSnapshotContent extends KubeObject {
     readonly sourceVolumeMode?: string;
     readonly volumeSnapshotClassName?: string;
     readonly volumeSnapshotRef?: ContentReference;
+    /** Alpha: where the snapshot can be used; one of the terms has to hold. Definitions that are released lack the field. */
+    readonly nodeAffinity?: readonly TopologySelectorTerm[];
   };
   readonly status?: VolumeSnapshotContentStatus;
 }
@@ -80,6 +87,8 @@ export interface VolumeSnapshotClass extends KubeObject {
   readonly driver?: string;
   readonly deletionPolicy?: DeletionPolicy;
   readonly parameters?: Readonly<Record<string, string>>;
+  /** Alpha: where snapshots have to be usable. Definitions that are released lack the field. */
+  readonly allowedTopologies?: readonly TopologySelectorTerm[];
 }
 
 export interface LabelSelector {
