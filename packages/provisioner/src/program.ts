@@ -110,6 +110,7 @@ export async function featuresOf(
     volumeAttributesClass: await usesAttributesClasses(context),
     crossNamespaceVolumeDataSource: gates.CrossNamespaceVolumeDataSource,
     snapshotSweep: sweep === 'on',
+    snapshotTopology: gates.VolumeSnapshotTopology,
   };
 }
 

@@ -128,6 +128,10 @@ export function provisionerLoops(
     ...(node === undefined ? {} : { ownTopology: ownNodeTopology(node, driver.name) }),
     ownership: createOwnership(ports, node),
     instanceWaits: createInstanceWaits(ports.clock),
+    reschedules: createOwnership(ports, {
+      baseDelayMs: settings.retryIntervalStartMs,
+      maxDelayMs: settings.retryIntervalMaxMs,
+    }),
     saves: createTrigger(),
     claims: createTrigger(),
     capacity: capacity?.changes ?? noCapacity,

@@ -50,5 +50,7 @@ export interface ProvisionerSettings extends LoopSettings {
     readonly crossNamespaceVolumeDataSource: boolean;
     /** Finalizers that an earlier program left on snapshots are looked for. */
     readonly snapshotSweep: boolean;
+    /** Alpha: the places of a snapshot restrict where volumes are made from it. */
+    readonly snapshotTopology: boolean;
   };
 }

@@ -41,6 +41,7 @@ export function someSettings(settings: Partial<ProvisionerSettings> = {}): Provi
       volumeAttributesClass: true,
       crossNamespaceVolumeDataSource: false,
       snapshotSweep: false,
+      snapshotTopology: false,
     },
     ...settings,
   };

@@ -11,6 +11,7 @@ import {
 import { allCapabilities, driverInfoOf } from '@csi-sidecars/test-driver';
 import { createProcess, createTestCluster, type RunningController } from '@csi-sidecars/test-driver/testing';
 import { createInstanceWaits } from '../src/claim/instance-waits.ts';
+import { createOwnership } from '../src/ownership.ts';
 import { createClaimMemory, type ClaimRecord } from '../src/claim/memory.ts';
 import type { ClaimDeps } from '../src/claim/state.ts';
 import { clusterRules } from '../src/rbac.ts';
@@ -88,6 +89,7 @@ export async function loopAlone(
       forget: () => effect('ownership.forget'),
     },
     instanceWaits: createInstanceWaits(clock),
+    reschedules: createOwnership(ports),
     saves: createTrigger(),
     claims: createTrigger(),
     capacity: { changed: ({ row }) => effect('capacity', row) },

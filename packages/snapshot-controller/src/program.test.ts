@@ -171,6 +171,13 @@ describe('the definitions', () => {
     expect(watched(it)).toEqual(single);
   });
 
+  it('given the alpha gate VolumeSnapshotTopology, then it is accepted, and a snapshot gets its content as before', async () => {
+    await using it = run({ args: ['--feature-gates=VolumeSnapshotTopology=true'], seed: cluster });
+    await vi.waitFor(() => expect(isTaken(it)).toBe(true));
+    const [content] = it.host.server.objects.list(volumeSnapshotContents);
+    expect(Object.keys(content?.spec ?? {})).not.toContain('nodeAffinity');
+  });
+
   it('given the gate of groups is off, then they are neither asked for nor watched', async () => {
     await using it = run({ args: ['--feature-gates=CSIVolumeGroupSnapshot=false'] });
     await expect.poll(() => watched(it)).toEqual(single);

@@ -44,7 +44,9 @@ export function createPlacesMemory({
       droppedAtMs = undefined;
     },
     isAsked: (uid) => asked.has(uid),
-    noteAsked: (uid) => void asked.add(uid),
+    noteAsked: (uid) => {
+      asked.add(uid);
+    },
     forget: (uid) => void asked.delete(uid),
   };
 }

@@ -57,6 +57,16 @@ describe('the start', () => {
     expect(snapshotter.calls()).toEqual(started);
   });
 
+  it('given the alpha gate VolumeSnapshotTopology, then the plugin capabilities are asked for, and a class without topologies works as before', async () => {
+    await using snapshotter = await run({
+      args: ['--feature-gates=VolumeSnapshotTopology=true'],
+      handlers: { '/csi.v1.Identity/GetPluginCapabilities': () => ({}) },
+      seed: [aClass(), aContent()],
+    });
+    await vi.waitFor(() => expect(ready(snapshotter)).toBe(true));
+    expect(snapshotter.calls().slice(0, 4)).toEqual([...started.slice(0, 3), 'GetPluginCapabilities']);
+  });
+
   const older = groupSnapshotTypes.map((type) => ({ ...type, version: 'v1beta2' }));
 
   it.each([

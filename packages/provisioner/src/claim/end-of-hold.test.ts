@@ -59,6 +59,7 @@ async function aClaimLoop({ settings: changed, throwAt, callMs = 0 }: Options) {
     references: createSourceReferences({ wake: (key) => void woken.push(key) }),
     ownership: createOwnership(ports, settings.node),
     instanceWaits: createInstanceWaits(ports.clock),
+    reschedules: createOwnership(ports),
     saves: createTrigger(),
     claims: createTrigger(),
     capacity: noCapacity,

@@ -24,12 +24,13 @@ import { instanceAnnotation } from '../names.ts';
 import { settlerOf } from './protection.ts';
 
 export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop {
-  const { memory, settings, references, driver, ownership, instanceWaits } = deps;
+  const { memory, settings, references, driver, ownership, instanceWaits, reschedules } = deps;
   const { claims, volumes, classes, nodes, csiNodes, grants } = watched;
   const forget = (uid: ClaimUid): void => {
     if (memory.get(uid)?.kind === 'settled') memory.delete(uid);
     ownership.forget(uid);
     instanceWaits.forget(uid);
+    reschedules.forget(uid);
     references.forget(uid);
   };
   return defineLoop<ClaimLoop>({
@@ -113,7 +114,10 @@ function conclude(deps: ClaimDeps, { conclusion, durationMs, logger, caches }: C
   logEnd(logger, known, conclusion);
   for (const event of events) deps.events.record(claim, event);
   for (const event of driverEvents) deps.driverEvents.record(claim, event);
-  if (counts === 'success') deps.metrics.provisioned(claim, durationMs);
+  if (counts === 'success') {
+    deps.metrics.provisioned(claim, durationMs);
+    deps.reschedules.forget(uidOf(claim));
+  }
   if (counts === 'failure') deps.metrics.provisionFailed(claim);
   if (givenUp === 'yes') deps.metrics.givenUp(claim);
   deps.capacity.changed(capacity, caches.classes.list(), logger);

@@ -45,6 +45,27 @@ export const attributesForeign = (name: string, drivers: { readonly of: string; 
 
 export const unsupportedPopulator = 'creating a volume from a populator is not supported by this provisioner'; // C15
 
+interface SnapshotAndClass {
+  readonly snapshot: string;
+  readonly className: string;
+}
+
+/** Upstream's text, of a change that is not released. */
+export const disjointTopologies = ({ snapshot, className }: SnapshotAndClass): string =>
+  `no compatible topology: snapshot ${snapshot} NodeAffinity does not intersect StorageClass ${className} AllowedTopologies, so the volume cannot be provisioned where the snapshot is accessible`; // C18
+
+export const incomparableTopologies = ({ snapshot, className }: SnapshotAndClass, why: string): string =>
+  `no compatible topology: snapshot ${snapshot} NodeAffinity and StorageClass ${className} AllowedTopologies cannot be compared: ${why}`; // C18
+
+export const unregisteredKeys = (
+  { snapshot, driverName }: { readonly snapshot: string; readonly driverName: string },
+  keys: readonly string[],
+): string =>
+  `no compatible topology: snapshot ${snapshot} is accessible by topology keys that CSI driver ${driverName} registered together on no node: ${keys.join(', ')}`; // C18
+
+export const nodeOutside = (node: string, snapshot: string): string =>
+  `selected node ${node} is outside of the topology where snapshot ${snapshot} is accessible`; // C65
+
 export const unusableSource = ({ kind, name }: SourceRef, why: string): string =>
   `error getting handle for DataSource Type ${kind === 'snapshot' ? 'VolumeSnapshot' : 'PersistentVolumeClaim'} by Name ${name}: ${why}`; // C44
 

@@ -8,6 +8,7 @@ import {
   type StorageClass,
   toObjectKey,
 } from '@csi-sidecars/runtime';
+import { toTerms } from '@csi-sidecars/volume';
 import { classNameOf } from '../metadata.ts';
 import { isLosing } from '../volume-store/outcome.ts';
 import type { ProvisionerSettings } from '../settings.ts';
@@ -106,11 +107,12 @@ export function rememberedDeletion(entry: Observed['memory'] | undefined): Delet
 /** Planned once for each purpose, so that everything read in the run belongs to the request that is sent. */
 function planning(factsOf: (storageClass: StorageClass) => Omit<PlanFacts, 'purpose'>): Observed['plan'] {
   const plans = new Map<string, ReturnType<typeof toPlan>>();
-  return (storageClass, purpose) => {
-    const known = plans.get(purpose);
+  return (storageClass, purpose, snapshot) => {
+    const key = snapshot === undefined ? purpose : `${purpose} within ${JSON.stringify(toTerms(snapshot.places))}`;
+    const known = plans.get(key);
     if (known !== undefined) return known;
-    const plan = toPlan({ ...factsOf(storageClass), purpose });
-    plans.set(purpose, plan);
+    const plan = toPlan({ ...factsOf(storageClass), purpose, snapshot });
+    plans.set(key, plan);
     return plan;
   };
 }

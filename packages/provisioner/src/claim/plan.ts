@@ -23,6 +23,7 @@ import { annotationsOf } from '../metadata.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import type { DataSource } from '../source/data-source.ts';
 import { type ClusterTopology, type TopologyRequirement, toTopologyRequirement } from '../topology/requirement.ts';
+import { allowedAt, type SnapshotPlaces, whyOutside } from '../topology/snapshot-places.ts';
 import { selectedNodeOf, uidOf, volumeNameFor } from './claim.ts';
 import { untranslatableClass } from './messages.ts';
 
@@ -47,6 +48,8 @@ export type PlanAnswer =
   | { readonly kind: 'planned'; readonly plan: Plan }
   /** The selected node no longer exists. */
   | { readonly kind: 'nodeGone'; readonly message: string }
+  /** Alpha: the selected node is outside of the places of the snapshot. */
+  | { readonly kind: 'outside'; readonly message: string }
   | { readonly kind: 'refused'; readonly message: string };
 
 export interface PlanFacts {
@@ -59,6 +62,8 @@ export interface PlanFacts {
   /** A claim that is being deleted needs no particular node: only the answer matters. */
   readonly purpose: 'provision' | 'settle';
   readonly source: DataSource;
+  /** Alpha: where the snapshot that the volume is made from can be used. Undefined: everywhere, or there is none. */
+  readonly snapshot?: SnapshotPlaces | undefined;
 }
 
 const maxInt64 = (1n << 63n) - 1n;
@@ -114,7 +119,7 @@ export function toShape({
   driver,
   settings,
   source,
-}: Omit<PlanFacts, 'cluster' | 'purpose'>): Result<Shape> {
+}: Omit<PlanFacts, 'cluster' | 'purpose' | 'snapshot'>): Result<Shape> {
   const translated = toDriverClass(given, driver.name);
   if (translated.kind === 'error') return refuse(untranslatableClass(translated.message));
   const storageClass = translated.value;
@@ -188,19 +193,24 @@ export function isAllowedHere(facts: Omit<PlanFacts, 'purpose'>): boolean {
 
 type PlannedTopology =
   | { readonly kind: 'ok'; readonly selectedNode: string; readonly requirement: TopologyRequirement | undefined }
-  | { readonly kind: 'nodeGone' | 'refused'; readonly message: string };
+  | { readonly kind: 'nodeGone' | 'outside' | 'refused'; readonly message: string };
 
 function toTopology(facts: PlanFacts): PlannedTopology {
   const { claim, storageClass, settings, cluster, driver } = facts;
   // An instance of a node makes volumes for no other, also for a claim whose node has changed since its first call.
   const wanted = settings.node?.name ?? selectedNodeOf(claim);
+  const ofClass = storageClass.allowedTopologies ?? [];
   if (cluster === undefined) return { kind: 'ok', selectedNode: wanted, requirement: undefined };
+  const { snapshot } = facts;
+  const isRestricted = snapshot !== undefined && wanted === '';
+  const allowed = isRestricted ? allowedAt(snapshot, { storageClass, driverName: driver.name, cluster }) : ok(ofClass);
+  if (allowed.kind === 'error') return { kind: 'refused', message: allowed.message };
   const ask = (selectedNode: string): ReturnType<typeof toTopologyRequirement> =>
     toTopologyRequirement(
       {
         driverName: driver.name,
         claim,
-        allowedTopologies: storageClass.allowedTopologies ?? [],
+        allowedTopologies: allowed.value,
         selectedNode,
         strict: settings.strictTopology,
         immediate: settings.immediateTopology,
@@ -211,8 +221,14 @@ function toTopology(facts: PlanFacts): PlannedTopology {
   const [answer, selectedNode] =
     first.kind === 'nodeGone' && facts.purpose === 'settle' ? [ask(''), ''] : [first, wanted];
   switch (answer.kind) {
-    case 'requirement':
-      return { kind: 'ok', selectedNode, requirement: answer.requirement };
+    case 'requirement': {
+      // An instance of a node makes volumes for no other node, so another choice would not help.
+      const isChosen = selectedNode !== '' && settings.node === undefined;
+      const message = isChosen && snapshot !== undefined ? whyOutside(snapshot, selectedNode, cluster) : undefined;
+      return message === undefined
+        ? { kind: 'ok', selectedNode, requirement: answer.requirement }
+        : { kind: 'outside', message };
+    }
     case 'none':
       return { kind: 'ok', selectedNode, requirement: undefined };
     case 'nodeGone':

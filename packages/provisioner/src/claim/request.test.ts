@@ -29,6 +29,7 @@ const nodeGone: StateFacts = { plan: () => ({ kind: 'nodeGone', message: 'gone' 
 const planOf = (changes: Partial<Extract<PlanAnswer, { kind: 'planned' }>['plan']>): StateFacts => ({
   plan: () => ({ kind: 'planned', plan: { ...plan, ...changes } }),
 });
+const outside: StateFacts = { plan: () => ({ kind: 'outside', message: 'outside' }) };
 const withClass = planOf({ attributesClass: 'gold' });
 const called = 'C22 lookAgain, C22 createVolume first, C23 settle, C23 retry, Warning: no, failure';
 const noHandle = (kind: string, name: string): string =>
@@ -106,6 +107,26 @@ const cases: readonly Case[] = [
     'for a node that is gone, while settling',
     { facts: nodeGone, claim: { ...settling, node: 'n1' } },
     `C18 retry, Warning: gone${kept}, failure, open answer`,
+  ],
+  [
+    'for a node outside of the places of the snapshot',
+    { facts: outside, claim: { node: 'n1' }, says: { rescheduleWait: 0, beginRescheduleWait: undefined } },
+    'C65 rescheduleWait, C65 reschedule keep finalizer, C65 beginRescheduleWait, C65 done, Warning: outside, failure',
+  ],
+  [
+    'for a node outside of the places of the snapshot, too soon after another one',
+    { facts: outside, claim: { node: 'n1' }, says: { rescheduleWait: 700 } },
+    'C65 rescheduleWait, C65 requeueAfter 700',
+  ],
+  [
+    'for a node outside of the places of the snapshot, and the annotation stays',
+    { facts: outside, claim: { node: 'n1' }, says: { rescheduleWait: 0, reschedule: { write: 'failed' } } },
+    'C65 rescheduleWait, C65 reschedule keep finalizer, C65 retry, Warning: outside, failure',
+  ],
+  [
+    'for a node outside of the places of the snapshot, by the alpha annotation',
+    { facts: outside },
+    'C18 retry, Warning: outside, failure',
   ],
   [
     'with a secret that is missing',

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The request for a claim, with the reads that it needs: rows C17 to C20 and C42 to C46. Pure. What keeps it from being made ends the run. */
+/** The request for a claim, with the reads that it needs: rows C17 to C20, C42 to C46 and C65. Pure. What keeps it from being made ends the run. */
 import type { VolumeContentSourceInput } from '@csi-sidecars/csi';
-import { ending, type Flow, orEnd, perform, type StorageClass } from '@csi-sidecars/runtime';
+import { ending, type Flow, orEnd, perform, requeueAfter, type StorageClass } from '@csi-sidecars/runtime';
 import type { SecretValues } from '../parameters/secrets.ts';
 import { decideClone } from '../source/claim-source.ts';
 import { decideSnapshot } from '../source/snapshot-source.ts';
 import type { SourceAnswer, SourceRead } from '../source/source-answer.ts';
+import type { SnapshotPlaces } from '../topology/snapshot-places.ts';
 import { hasSelectedNode } from './claim.ts';
-import { fail, stop } from './conclusions.ts';
+import { conclude, fail, stop } from './conclusions.ts';
 import { mustSettle } from './known.ts';
 import type { PinnedRequest } from './memory.ts';
 import type { Plan } from './plan.ts';
@@ -16,10 +17,13 @@ import * as messages from './messages.ts';
 import * as step from './steps.ts';
 
 export function* requestFor(s: Known, context: ClaimContext, storageClass: StorageClass): Flow<PinnedRequest> {
-  const content = yield* protectedSource(s, context, storageClass);
-  const answer = s.plan(storageClass, mustSettle(s, context) ? 'settle' : 'provision');
+  const source = yield* protectedSource(s, context, storageClass);
+  const answer = s.plan(storageClass, mustSettle(s, context) ? 'settle' : 'provision', source?.snapshot);
   if (answer.kind === 'nodeGone' && s.presence === 'live' && hasSelectedNode(s.claim)) {
     throw ending(yield* withoutNode(s, context, answer.message));
+  }
+  if (answer.kind === 'outside' && s.presence === 'live' && hasSelectedNode(s.claim)) {
+    throw ending(yield* outsideOfPlaces(s, context, answer.message));
   }
   if (answer.kind !== 'planned') throw ending(yield* refusing(s, context)('C18', answer.message));
   const { plan } = answer;
@@ -28,7 +32,7 @@ export function* requestFor(s: Known, context: ClaimContext, storageClass: Stora
   const attributes = yield* attributesFor(s, context, plan);
   const request = {
     ...plan.request,
-    ...(content && { volume_content_source: content }),
+    ...(source && { volume_content_source: source.content }),
     ...(secrets && { secrets: secrets.values }),
     ...(attributes && { mutable_parameters: attributes }),
   };
@@ -40,12 +44,13 @@ function refusing(s: Known, context: ClaimContext): (row: Row, message: string) 
   return (row, message) => fail(s, context, { row, message, answer: 'open' });
 }
 
+interface UsableSource {
+  readonly content: VolumeContentSourceInput;
+  readonly snapshot: SnapshotPlaces | undefined;
+}
+
 /** C42 to C46. The content source of the request; undefined if the claim has no source. */
-function* protectedSource(
-  s: Known,
-  context: ClaimContext,
-  storageClass: StorageClass,
-): Flow<VolumeContentSourceInput | undefined> {
+function* protectedSource(s: Known, context: ClaimContext, storageClass: StorageClass): Flow<UsableSource | undefined> {
   if (s.dataSource.kind !== 'source') return undefined;
   const { ref } = s.dataSource;
   const refuse = refusing(s, context);
@@ -65,7 +70,8 @@ function* protectedSource(
     s.isSourceProtected = true;
   }
   s.source = source;
-  return answer.content;
+  const { content, places } = answer;
+  return { content, snapshot: places && { name: ref.name, places } };
 }
 
 interface ReadSource {
@@ -74,14 +80,14 @@ interface ReadSource {
   readonly name: string;
 }
 
-function decideSource(
-  { claim }: Known,
-  { driver: { name: driverName }, settings: { preventsModeConversion } }: ClaimContext,
-  { storageClass, source, name }: ReadSource,
-): SourceAnswer {
-  const asked = { claim, storageClass, driverName, name };
+function decideSource(s: Known, context: ClaimContext, { storageClass, source, name }: ReadSource): SourceAnswer {
+  const { driver, settings, supportsTopology } = context;
+  const { preventsModeConversion, features } = settings;
+  // Settling needs no particular place: the wider request finds the volume wherever it is.
+  const readsPlaces = features.snapshotTopology && supportsTopology && !mustSettle(s, context);
+  const asked = { claim: s.claim, storageClass, driverName: driver.name, name };
   return source.kind === 'snapshot'
-    ? decideSnapshot({ ...asked, preventsModeConversion, ...source })
+    ? decideSnapshot({ ...asked, preventsModeConversion, readsPlaces, ...source })
     : decideClone({ ...asked, ...source });
 }
 
@@ -90,6 +96,20 @@ function* withoutNode(s: Known, context: ClaimContext, message: string): Flow<Co
   const { write, ...changes } = yield* perform('C17', step.reschedule, s, 'keep');
   Object.assign(s, changes);
   return write === 'done' ? stop('C17', message) : yield* refusing(s, context)('C17', message);
+}
+
+/**
+ * C65 (alpha): the scheduler chooses another node. It does not know the places of a snapshot and may choose the same one again, so each wait before the
+ * next removal is longer. Until then the node stays selected.
+ */
+function* outsideOfPlaces(s: Known, context: ClaimContext, message: string): Flow<Conclusion> {
+  const leftMs = yield* perform('C65', step.rescheduleWait);
+  if (leftMs > 0) return conclude('C65', requeueAfter(leftMs));
+  const { write, ...changes } = yield* perform('C65', step.reschedule, s, 'keep');
+  Object.assign(s, changes);
+  if (write !== 'done') return yield* refusing(s, context)('C65', message);
+  yield* perform('C65', step.beginRescheduleWait);
+  return stop('C65', message);
 }
 
 /** C19. Undefined: none is configured. */

@@ -25,6 +25,7 @@ import type { ReferenceGrant } from '../source/grants.ts';
 import type { SourceReferences } from '../source/references.ts';
 import type { SourceRead } from '../source/source-answer.ts';
 import type { ClusterTopology } from '../topology/requirement.ts';
+import type { SnapshotPlaces } from '../topology/snapshot-places.ts';
 import type { ClaimUid } from './claim.ts';
 import type { Answer, Deletion, DeletionAge } from './deletion.ts';
 import type { InstanceWaits } from './instance-waits.ts';
@@ -72,6 +73,8 @@ export interface ClaimDeps extends ClaimContext {
   /** The waits of node deployment. */
   readonly ownership: Ownership;
   readonly instanceWaits: InstanceWaits;
+  /** Alpha: the waits before another node is asked for again because a snapshot cannot be used on the selected one. */
+  readonly reschedules: Ownership;
   /** Hands a PersistentVolume that could not be saved to the save loop. */
   readonly saves: Trigger<UnsavedKey>;
   /** Called when the save loop returns a claim. */
@@ -112,7 +115,7 @@ export interface Observed {
   /** The part of the plan that is checked before the source is read. */
   readonly shape: (storageClass: StorageClass) => Result<Shape>;
   /** The request as the caches have it now. Not for a claim without a class. */
-  readonly plan: (storageClass: StorageClass, purpose: PlanPurpose) => PlanAnswer;
+  readonly plan: (storageClass: StorageClass, purpose: PlanPurpose, snapshot?: SnapshotPlaces) => PlanAnswer;
 }
 
 /** Settling needs no particular node: only the answer matters. */

@@ -103,6 +103,15 @@ export async function reschedule(run: ClaimRun, s: Known, protection: 'keep' | '
   return updated.write === 'done' && protection === 'remove' ? { ...updated, ...unprotected(run, s) } : updated;
 }
 
+/** Memory: how long another node is not asked for yet, in milliseconds. */
+export function rescheduleWait({ key, context: { reschedules } }: Pick<ClaimRun, 'key' | 'context'>): number {
+  return reschedules.leftMs(key) ?? 0;
+}
+
+export function beginRescheduleWait({ key, context: { reschedules } }: Pick<ClaimRun, 'key' | 'context'>): void {
+  reschedules.begin(key);
+}
+
 /** The finalizer is removed; memory continues with the call unless the driver refused it. */
 export async function giveUp(run: ClaimRun, s: Known, answer: Answer): Promise<Changes> {
   const { memory, driver } = run.context;

@@ -24,6 +24,7 @@ function judge({ snapshot = aSnapshot(), content = aContent(), claim = {}, facts
     snapshot: { kind: 'found', object: snapshot },
     content: { kind: 'found', object: content },
     preventsModeConversion: true,
+    readsPlaces: true,
     ...facts,
   });
 }
@@ -205,6 +206,18 @@ const rows: readonly [string, string, Given, string][] = [
     'R11 usable',
   ],
   ['[R11]', 'can be restored', {}, 'R11 usable'],
+  [
+    '[R12]',
+    'has places that are no list',
+    { content: aContent({ spec: { nodeAffinity: 'zone-a' as never } }) },
+    `R12 nodeAffinity of ${its} cannot be used: it is not a list`,
+  ],
+  [
+    '[R11]',
+    'has places that are no list, which are not looked at',
+    { content: aContent({ spec: { nodeAffinity: 'zone-a' as never } }), facts: { readsPlaces: false } },
+    'R11 usable',
+  ],
 ];
 
 it.each(rows.map(([ids, what, given, then]) => ({ ids, what, given, then })))(

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Whether a claim can be restored from a snapshot: rows R1 to R11 of the page on sources. Pure. */
+/** Whether a claim can be restored from a snapshot: rows R1 to R12 of the page on sources. Pure. */
 import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
-import { isBoundTo, snapshotAnnotations, type VolumeSnapshot, type VolumeSnapshotContent } from '@csi-sidecars/volume';
+import {
+  isBoundTo,
+  ok,
+  readPlaces,
+  snapshotAnnotations,
+  type VolumeSnapshot,
+  type VolumeSnapshotContent,
+} from '@csi-sidecars/volume';
 import { snapshotSourceProtection } from '../names.ts';
 import { annotationsOf } from '../metadata.ts';
 import { bytesOf, type Read, refused, type SourceAnswer } from './source-answer.ts';
@@ -15,6 +22,8 @@ export interface SnapshotFacts {
   readonly snapshot: Read<VolumeSnapshot>;
   readonly content: Read<VolumeSnapshotContent> | 'unread';
   readonly preventsModeConversion: boolean;
+  /** Alpha: whether the node affinity of the content is looked at. */
+  readonly readsPlaces: boolean;
 }
 
 export function decideSnapshot(facts: SnapshotFacts): SourceAnswer {
@@ -31,14 +40,22 @@ export function decideSnapshot(facts: SnapshotFacts): SourceAnswer {
   if (content.kind === 'failed') {
     return refused('R4', `error getting snapshotcontent ${contentName} for snapshot ${name}: ${content.message}`);
   }
-  return (
-    mismatch(facts, snapshot.object, content.object) ?? {
-      row: 'R11',
-      kind: 'usable',
-      content: { snapshot: { snapshot_id: content.object.status?.snapshotHandle ?? '' } },
-      isProtected,
-    }
-  );
+  const found = mismatch(facts, snapshot.object, content.object);
+  if (found !== undefined) return found;
+  const places = facts.readsPlaces ? readPlaces(content.object.spec?.nodeAffinity) : ok(undefined);
+  if (places.kind === 'error') {
+    return refused(
+      'R12',
+      `nodeAffinity of snapshotcontent ${contentName} for snapshot ${name} cannot be used: ${places.message}`,
+    );
+  }
+  return {
+    row: 'R11',
+    kind: 'usable',
+    content: { snapshot: { snapshot_id: content.object.status?.snapshotHandle ?? '' } },
+    isProtected,
+    ...(places.value === undefined ? {} : { places: places.value }),
+  };
 }
 
 /** R5 to R10 */

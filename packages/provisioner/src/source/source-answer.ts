@@ -2,7 +2,13 @@
 /** What the tables of sources have in common. */
 import type { VolumeContentSourceInput } from '@csi-sidecars/csi';
 import type { PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
-import { parseQuantity, toBytes, type VolumeSnapshot, type VolumeSnapshotContent } from '@csi-sidecars/volume';
+import {
+  parseQuantity,
+  type Place,
+  toBytes,
+  type VolumeSnapshot,
+  type VolumeSnapshotContent,
+} from '@csi-sidecars/volume';
 
 export type SourceRow = `R${number}` | `D${number}`;
 
@@ -15,6 +21,8 @@ export type SourceAnswer = { readonly row: SourceRow } &
         readonly content: VolumeContentSourceInput;
         /** It has our finalizer. */
         readonly isProtected: boolean;
+        /** Alpha: where the snapshot can be used. Undefined: everywhere, or it is not looked at. */
+        readonly places?: readonly Place[] | undefined;
       }
     | { readonly kind: 'refused'; readonly message: string }
   );
