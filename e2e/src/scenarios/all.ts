@@ -78,6 +78,7 @@ import { snapshotsDisturbed } from './snapshots/disturbed.ts';
 import { groupSnapshots } from './snapshots/groups.ts';
 import { snapshotLoad } from './snapshots/load.ts';
 import { snapshotMetadata } from './snapshots/metadata.ts';
+import { snapshotPlaces } from './snapshots/places.ts';
 import { restoring } from './snapshots/restoring.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -100,6 +101,7 @@ export const allScenarios: readonly Scenario[] = [
   ...snapshotMetadata,
   ...distributedSnapshots,
   ...snapshotDefinitionScenarios,
+  ...snapshotPlaces,
   ...conversion,
   ...data,
   ...sources,
