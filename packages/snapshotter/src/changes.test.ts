@@ -80,6 +80,16 @@ describe('a VolumeSnapshotContent', () => {
       to: aContent({ labels: beingCreated }),
     },
     {
+      id: '',
+      what: 'the node affinity, and the generation with it',
+      from: { ...aContent(), metadata: { ...aContent().metadata, generation: 1 } },
+      to: {
+        ...aContent(),
+        metadata: { ...aContent().metadata, generation: 2 },
+        spec: { ...aContent().spec, nodeAffinity: [{ matchLabelExpressions: [{ key: 'zone', values: ['a'] }] }] },
+      },
+    },
+    {
       id: '[csi-snapshotter#115]',
       what: 'the intent together with the whole map',
       from: aContent({ annotations: beingCreated }),

@@ -59,6 +59,13 @@ describe('the gate is off', () => {
   });
 });
 
+it('given the gate is off, then topologies that cannot be stored and classes that cannot be read are not looked at', async () => {
+  const settings = { snapshotTopology: false };
+  const s = await taken({ settings, allowed: 'garbage', answered: [{ segments: { '': 'a' } }] });
+  expect([s.writes(), s.content()?.status?.readyToUse, s.events]).toEqual([unrecorded, true, []]);
+  await s.stop();
+});
+
 describe('what a class asks for', () => {
   it('[csi-1.13#4] given a class with topologies, then all of them are requisite, and preferred in the same order', async () => {
     const allowed = [{ matchLabelExpressions: [{ key: 'zone', values: ['b', 'a'] }] }];
@@ -193,6 +200,36 @@ describe('what the driver answers', () => {
     await s.clock.advance(10_000);
     expect(s.bodies().filter((body) => there(body as { readonly spec?: object }).spec !== undefined)).toHaveLength(1);
     expect(s.calls()).toHaveLength(3);
+    await s.stop();
+  });
+
+  it('given a watch that lags, when topologies change while a snapshot is polled, then each write is based on the one before', async () => {
+    const s = await taken({
+      model: { snapshotProcessingMs: 2_500 },
+      faults: [
+        {
+          when: ({ verb, resource }) => verb === 'watch' && resource === 'volumesnapshotcontents',
+          fault: { kind: 'lag', ms: 30_000 },
+          times: 9,
+        },
+      ],
+      prepare: (it) => it.answer('CreateSnapshot', answering(...inZones('b')), 1),
+    });
+    await s.clock.advance(120_000);
+    expect([placesOf(s), s.content()?.status?.readyToUse]).toEqual([terms('a'), true]);
+    expect(s.writes().filter((line) => line.endsWith(' 409'))).toEqual([]);
+    await s.stop();
+  });
+
+  it('given a content that is deleted during the call, then its places are not written any more', async () => {
+    const s = await taken({
+      prepare: (it) =>
+        it.driver.faults.add({ method: 'CreateSnapshot', times: 1, action: { kind: 'delay', ms: 1_000 } }),
+    });
+    s.changeContent(asked);
+    await s.clock.advance(2_000);
+    expect(s.content()).toBe(undefined);
+    expect(s.bodies().filter((body) => there(body as { readonly spec?: object }).spec !== undefined)).toEqual([]);
     await s.stop();
   });
 
