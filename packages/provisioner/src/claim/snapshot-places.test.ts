@@ -52,7 +52,7 @@ function setPlaces({ server }: Fixture, nodeAffinity: unknown): void {
 async function restore(story: Story = {}): Promise<Fixture> {
   const { allowed, affinity, binding, gate = 'on', fixture, namespace = 'team' } = story;
   const storageClass = aClass({
-    ...(allowed === undefined ? {} : { allowedTopologies: allowed as never }),
+    ...(allowed === undefined ? {} : { allowedTopologies: allowed }),
     ...(binding === undefined ? {} : { volumeBindingMode: binding }),
   });
   const p = await aProvisioner({

@@ -209,13 +209,13 @@ const rows: readonly [string, string, Given, string][] = [
   [
     '[R12]',
     'has places that are no list',
-    { content: aContent({ spec: { nodeAffinity: 'zone-a' as never } }) },
+    { content: aContent({ spec: { nodeAffinity: 'zone-a' } }) },
     `R12 nodeAffinity of ${its} cannot be used: it is not a list`,
   ],
   [
     '[R11]',
     'has places that are no list, which are not looked at',
-    { content: aContent({ spec: { nodeAffinity: 'zone-a' as never } }), facts: { readsPlaces: false } },
+    { content: aContent({ spec: { nodeAffinity: 'zone-a' } }), facts: { readsPlaces: false } },
     'R11 usable',
   ],
 ];
