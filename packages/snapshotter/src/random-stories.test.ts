@@ -2,7 +2,7 @@
 /**
  * Stories that are drawn from a seed. A snapshot or a group is taken and, in most stories, deleted. Meanwhile requests and calls fail, the
  * watch lags, the class is gone for a while, and either the process crashes or another program removes the intent with its own write: both
- * in one story may leave a snapshot, because nothing but the process knows of the call then.
+ * in one story may leave a snapshot, because nothing but the process knows of the call then. In half of the stories the alpha gate is on.
  *
  * In the end nothing is left of what was deleted, what was not deleted is ready, and the backoff held.
  */
@@ -19,7 +19,13 @@ import {
   deletionSecret,
   groupDeletionSecret,
 } from '../testing/builders.ts';
-import { aSnapshotter, conflict, type Fixture, forbidden } from '../testing/snapshotter-fixture.ts';
+import {
+  aSnapshotter,
+  conflict,
+  type Fixture,
+  type FixtureOptions,
+  forbidden,
+} from '../testing/snapshotter-fixture.ts';
 import type { AnyContent } from './content-types.ts';
 
 type DriverFault = Parameters<Fixture['driver']['faults']['add']>[0];
@@ -36,6 +42,8 @@ interface Story {
   readonly deletedAtMs: number;
   readonly crashedAtMs: number | undefined;
   readonly classGoneAtMs: number | undefined;
+  /** The alpha gate VolumeSnapshotTopology. */
+  readonly topology: Pick<FixtureOptions, 'topology' | 'definition'>;
 }
 
 function draw(seed: number): Story {
@@ -107,6 +115,7 @@ function draw(seed: number): Story {
     deletedAtMs: 1 + Math.floor(below(20_000) * random.next()),
     crashedAtMs: deletion !== 'withoutIntent' && chance(0.5) ? Math.floor(below(60_000) * random.next()) : undefined,
     classGoneAtMs: chance(0.3) ? below(60_000) : undefined,
+    topology: chance(0.5) ? { topology: 'on', definition: pick(['alpha', 'alpha', 'released'] as const) } : {},
   };
 }
 
@@ -117,6 +126,7 @@ async function run(story: Story): Promise<void> {
     seed: [aClass(), aGroupClass(), aSecret()],
     model: { snapshotProcessingMs },
     faults: requestFaults,
+    ...story.topology,
   });
   for (const fault of callFaults) s.driver.faults.add(fault);
   const policy = story.policy === 'becomesDelete' ? 'Retain' : 'Delete';
@@ -143,7 +153,7 @@ async function run(story: Story): Promise<void> {
   }
   if (story.crashedAtMs !== undefined) {
     const restart = async (): Promise<void> => {
-      s = await aSnapshotter({ cluster: s.crash() });
+      s = await aSnapshotter({ cluster: s.crash(), ...story.topology });
     };
     steps.push([story.crashedAtMs, restart]);
   }

@@ -350,6 +350,6 @@ describe('texts', () => {
     }
     for (const gate of Object.keys(allGates))
       expect(allFlags['feature-gates']?.usage).toContain(`\n${gate}=true|false`);
-    expect(Object.keys(allGates)).toHaveLength(8);
+    expect(Object.keys(allGates)).toHaveLength(9);
   });
 });
