@@ -63,6 +63,17 @@ const single: Kind = {
   taken: { snapshots: 1, groups: 0 },
 };
 
+const places = { nodeAffinity: [{ matchLabelExpressions: [{ key: 'zone', values: ['a'] }] }] };
+
+/** With the alpha gate: the other replica records the places too. */
+const placed: Kind = {
+  ...single,
+  take: async (s) => {
+    await single.take(s);
+    if (s.content() !== undefined) s.changeContent((content) => ({ ...content, spec: { ...content.spec, ...places } }));
+  },
+};
+
 const members = ['snapshot-5', 'snapshot-6'];
 const group: Kind = {
   seed: (deleting) =>
@@ -128,7 +139,9 @@ function aFlow(flow: string, { kind, options, writes }: Story): Omit<Flow<Fixtur
   const shown = (s: Fixture): object => {
     const content = kind.current(s);
     const { annotations, labels } = content?.metadata ?? {};
+    const spec: { readonly nodeAffinity?: unknown } & object = { ...content?.spec };
     return {
+      ...(kind === placed && content !== undefined ? { nodeAffinity: spec.nodeAffinity } : {}),
       content: content === undefined ? 'gone' : { isReady: content.status?.readyToUse, annotations, labels },
       snapshots: s.driver.snapshots().length,
       groups: s.driver.groups().length,
@@ -152,7 +165,11 @@ function aFlow(flow: string, { kind, options, writes }: Story): Omit<Flow<Fixtur
 
 function creation(flow: string, story: Story): Flow<Fixture> {
   const { kind, fails } = story;
-  const ready = { content: { isReady: true, annotations: undefined, labels: undefined }, ...kind.taken };
+  const ready = {
+    ...(kind === placed ? places : {}),
+    content: { isReady: true, annotations: undefined, labels: undefined },
+    ...kind.taken,
+  };
   const deleted = [[nothing, nothing]];
   return {
     ...aFlow(flow, story),
@@ -191,6 +208,11 @@ const slow = { options: { model: { snapshotProcessingMs: 3_000 } } };
 
 const flows: readonly Flow<Fixture>[] = [
   creation('the creation of a snapshot', { kind: single, writes: 'C12 patch, C21 patch/status, C22 patch' }),
+  creation('the creation of a snapshot that names its places', {
+    kind: placed,
+    options: { topology: 'on' },
+    writes: 'C12 patch, C27 patch, C21 patch/status, C22 patch',
+  }),
   creation('the creation of a slow snapshot', {
     kind: single,
     ...slow,
