@@ -261,6 +261,22 @@ describe('what the driver answers', () => {
     await s.stop();
   });
 
+  it('given the same topologies in another order with a later answer, then they are written once', async () => {
+    const s = await taken({
+      model: { snapshotProcessingMs: 2_500 },
+      prepare: ({ driver }) => {
+        const answer = (...zones: readonly string[]) =>
+          ({ kind: 'answer', set: answering(...inZones(...zones)) }) as const;
+        driver.faults.add({ method: 'CreateSnapshot', times: 1, action: answer('a', 'b') });
+        driver.faults.add({ method: 'CreateSnapshot', skip: 1, action: answer('b', 'a') });
+      },
+    });
+    await s.clock.advance(10_000);
+    expect(s.calls()).toHaveLength(3);
+    expect([s.content()?.status?.readyToUse, placesOf(s)]).toEqual([true, terms('a', 'b')]);
+    await s.stop();
+  });
+
   it('given a key without a value, then the empty value counts', async () => {
     const s = await taken({ answered: [{ segments: { zone: '' } }] });
     expect(placesOf(s)).toEqual(terms(''));
@@ -480,6 +496,13 @@ describe('snapshots of a group', () => {
     const s = await withGroup(member(true), options);
     await s.clock.advance(3_600_000);
     expect([s.calls(), s.writes()]).toEqual([[], []]);
+    await s.stop();
+  });
+
+  it('given a member of a pre-provisioned group that is ready, then it is not asked about', async () => {
+    const content = member(true);
+    const s = await withGroup({ ...content, spec: { ...content.spec, source: { snapshotHandle: 'snapshot-5' } } });
+    expect([s.calls(), s.writes(), placesOf(s)]).toEqual([[], [], undefined]);
     await s.stop();
   });
 

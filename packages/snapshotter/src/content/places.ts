@@ -51,8 +51,12 @@ export function wantedPlaces(
 const mostCharacters = 65_536;
 
 /** The administrator names the places of a snapshot that was there before its content. */
+function areRecorded({ spec }: VolumeSnapshotContent, context: FlowContext): boolean {
+  return isOn(context) && spec?.source?.snapshotHandle === undefined;
+}
+
 function answerOf(content: VolumeSnapshotContent, { topologies }: TakenSnapshot, context: FlowContext): PlacesAnswer {
-  if (!isOn(context) || content.spec?.source?.snapshotHandle !== undefined) return { kind: 'nothing' };
+  if (!areRecorded(content, context)) return { kind: 'nothing' };
   const terms = toSelectorTerms(topologies);
   if (terms === undefined || namesTerms(content.spec?.nodeAffinity, terms)) return { kind: 'nothing' };
   if (JSON.stringify(terms).length > mostCharacters) return refusedAnswer('it is too large');
@@ -70,7 +74,7 @@ function areThere({ spec }: VolumeSnapshotContent): boolean {
 
 /** A snapshot of a group is ready when its content is made, and no answer about it came before. */
 function areMissing(content: VolumeSnapshotContent, context: FlowContext): boolean {
-  if (!isOn(context) || !context.driver.controllerCapabilities.has('LIST_SNAPSHOTS')) return false;
+  if (!areRecorded(content, context) || !context.driver.controllerCapabilities.has('LIST_SNAPSHOTS')) return false;
   return isMember(content) && statusHandleOf(content) !== undefined && !areThere(content);
 }
 

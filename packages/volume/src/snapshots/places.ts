@@ -93,11 +93,12 @@ export function toSelectorTerms(topologies: readonly Topology[]): readonly Topol
   return terms.size === 0 ? undefined : [...terms.values()];
 }
 
-/** Whether the field names exactly these terms, in this order. How it spells them does not matter. */
+/** Whether the field names exactly these terms, in any order and spelling: a driver may answer in another order each time. */
 export function namesTerms(field: unknown, terms: readonly TopologySelectorTerm[]): boolean {
   const [stored, wanted] = [readPlaces(field), readPlaces(terms)];
   if (stored.kind === 'error' || wanted.kind === 'error') return false;
-  const textOf = (places: readonly Place[] = []): string => JSON.stringify(places.map((place) => [...place]));
+  const textOf = (places: readonly Place[] = []): string =>
+    JSON.stringify(places.map((place) => JSON.stringify([...place])).sort());
   return textOf(stored.value) === textOf(wanted.value);
 }
 
