@@ -174,7 +174,7 @@ describe('the definitions', () => {
   it('given the alpha gate VolumeSnapshotTopology, then it is accepted, and a snapshot gets its content as before', async () => {
     await using it = run({ args: ['--feature-gates=VolumeSnapshotTopology=true'], seed: cluster });
     await pass(it, 1_000);
-    await vi.waitFor(() => expect(isTaken(it)).toBe(true));
+    await expect.poll(() => isTaken(it)).toBe(true);
     const [content] = it.host.server.objects.list(volumeSnapshotContents);
     expect(Object.keys(content?.spec ?? {})).not.toContain('nodeAffinity');
   });
