@@ -63,7 +63,7 @@ describe('the start', () => {
       handlers: { '/csi.v1.Identity/GetPluginCapabilities': () => ({}) },
       seed: [aClass(), aContent()],
     });
-    await vi.waitFor(() => expect(ready(snapshotter)).toBe(true));
+    await expect.poll(() => ready(snapshotter)).toBe(true);
     expect(snapshotter.calls().slice(0, 4)).toEqual([...started.slice(0, 3), 'GetPluginCapabilities']);
   });
 
