@@ -4,8 +4,16 @@ import { managedByOf } from '@csi-sidecars/provisioner';
 import type { KubeObject, Pod } from '@csi-sidecars/runtime';
 import type { FakeHost } from '@csi-sidecars/sidecar/testing';
 import { leaseNameOf } from '../../../packages/explain/src/actors/programs.ts';
-import { elects, sidecarsIn } from '../../../packages/explain/src/doctor/readings/sidecars.ts';
-import { add, ago, clusterOf, lease, node, pod } from '../../../packages/explain/testing/cluster.ts';
+import { elects, hasLease, sidecarsIn } from '../../../packages/explain/src/doctor/readings/sidecars.ts';
+import {
+  add,
+  ago,
+  clusterOf,
+  type ClusterOptions,
+  lease,
+  node,
+  pod,
+} from '../../../packages/explain/testing/cluster.ts';
 import { addSnapshots } from '../../../packages/explain/testing/installation.ts';
 import { type Manifest, ofKind, one, podOf } from '../../testing/manifest.ts';
 
@@ -34,8 +42,12 @@ export interface Installed {
 const ready = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
 
 /** `topologyKeys`: what the driver registers on nodes. */
-export function installed(manifests: readonly Manifest[], topologyKeys: readonly string[]): Installed {
-  const host = clusterOf([]);
+export function installed(
+  manifests: readonly Manifest[],
+  topologyKeys: readonly string[],
+  options: ClusterOptions = {},
+): Installed {
+  const host = clusterOf([], options);
   const driver = one(manifests, 'CSIDriver').metadata.name;
   const result = { host, driver, manifests, topologyKeys };
   for (const manifest of manifests.filter(({ kind }) => kinds.includes(kind))) put(result, manifest);
@@ -45,6 +57,7 @@ export function installed(manifests: readonly Manifest[], topologyKeys: readonly
     add(host, controllerPod(set));
     for (const sidecar of podOf(set)
       .containers.flatMap((each) => sidecarsIn(each as never))
+      .filter(hasLease)
       .filter(elects))
       add(
         host,

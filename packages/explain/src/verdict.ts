@@ -18,16 +18,33 @@ export type Actor =
   | 'other'
   | 'nobody';
 
-/** The sidecars, and snapshot-controller. */
-export type Program = 'csi-provisioner' | 'csi-attacher' | 'csi-resizer' | 'csi-snapshotter' | 'snapshot-controller';
+/** The programs whose Lease says whether they work: of a driver, and of the cluster. */
+export type Program =
+  | 'csi-provisioner'
+  | 'csi-attacher'
+  | 'csi-resizer'
+  | 'csi-snapshotter'
+  | 'csi-external-health-monitor-controller'
+  | 'snapshot-controller'
+  | 'volume-data-source-validator';
+
+/** A program that answers requests in every pod, and elects no leader. */
+export type Service = 'csi-snapshot-metadata';
 
 export const programs: readonly Program[] = [
   'csi-provisioner',
   'csi-attacher',
   'csi-resizer',
   'csi-snapshotter',
+  'csi-external-health-monitor-controller',
   'snapshot-controller',
+  'volume-data-source-validator',
 ];
+
+/** One runs in a cluster, whatever its drivers. */
+export function isOfCluster(program: Program | Service): boolean {
+  return program === 'snapshot-controller' || program === 'volume-data-source-validator';
+}
 
 export function isProgram(actor: Actor): actor is Program {
   return programs.some((program) => program === actor);

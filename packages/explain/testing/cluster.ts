@@ -27,6 +27,7 @@ import {
   daemonSets,
   deployments,
   endpointSlices,
+  metadataServices,
   roleBindings,
   roles,
   statefulSets,
@@ -60,7 +61,10 @@ const furtherKinds: readonly ResourceType[] = [
     status: 'absent' as const,
     names: 'path' as const,
   })),
-  ...[endpointSlices, validatingWebhooks].map((resource) => ({ ...resource, status: 'absent' as const })),
+  ...[endpointSlices, metadataServices, validatingWebhooks].map((resource) => ({
+    ...resource,
+    status: 'absent' as const,
+  })),
   ...[
     volumeSnapshots,
     volumeSnapshotContents,

@@ -10,7 +10,7 @@ import { clusterRules as snapshotter } from '@csi-sidecars/snapshotter';
 import { leaseNameOf } from '../src/actors/programs.ts';
 import type { Diagnosis } from '../src/doctor/diagnosis.ts';
 import { runDoctor } from '../src/doctor/command.ts';
-import type { Program } from '../src/verdict.ts';
+import type { Program, Service } from '../src/verdict.ts';
 import {
   add,
   ago,
@@ -31,17 +31,24 @@ export type Container = NonNullable<Pod['spec']>['containers'][number];
 export const programs = ['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter'] as const;
 export const zone = 'topology.kubernetes.io/zone';
 
-const versions: Readonly<Record<Program, string>> = {
+const versions: Readonly<Record<Program | Service, string>> = {
   'csi-provisioner': 'v6.1.0',
   'csi-attacher': 'v4.11.0',
   'csi-resizer': 'v2.1.0',
   'csi-snapshotter': 'v8.4.0',
+  'csi-external-health-monitor-controller': 'v0.19.0',
   'snapshot-controller': 'v8.4.0',
+  'volume-data-source-validator': 'v1.7.0',
+  'csi-snapshot-metadata': 'v1.1.0',
 };
 
 const socket = { name: 'socket', mountPath: '/csi' };
 
-export function sidecar(program: Program, args: readonly string[] = [], fields: Partial<Container> = {}): Container {
+export function sidecar(
+  program: Program | Service,
+  args: readonly string[] = [],
+  fields: Partial<Container> = {},
+): Container {
   return {
     name: program,
     image: `registry.k8s.io/sig-storage/${program}:${versions[program]}`,
@@ -88,7 +95,7 @@ export function controller({
   } as KubeObject;
 }
 
-const ready = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+export const ready: object = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
 
 export function controllerPod(status: object = ready, name = 'controller-7d9-x'): Pod {
   return pod(name, {
@@ -310,9 +317,14 @@ export const defaultClassOf = (fields: object = {}): KubeObject =>
     ...fields,
   });
 
-/** A Lease of a program, which the pod of the controllers holds. */
+const holders: Readonly<Partial<Record<Program, string>>> = {
+  'snapshot-controller': 'snapshot-controller-5c-y',
+  'volume-data-source-validator': 'validator-6f-z',
+};
+
+/** A Lease of a program, which its pod holds: by default that of the controllers. */
 export function leaseOf(host: FakeHost, program: Program, secondsAgo = 3): object {
-  const holder = program === 'snapshot-controller' ? 'snapshot-controller-5c-y' : 'controller-7d9-x';
+  const holder = holders[program] ?? 'controller-7d9-x';
   return lease(leaseNameOf(program, driver), { holder, renewed: ago(host, secondsAgo) });
 }
 

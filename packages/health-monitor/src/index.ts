@@ -5,3 +5,5 @@ export { clusterRules } from './rbac.ts';
 export type { HealthMonitorSettings } from './settings.ts';
 export { healthMonitorProgram } from './flags.ts';
 export { healthMonitorSidecar } from './program.ts';
+export { healthOf } from './report/health-status.ts';
+export type { HealthCondition } from './report/health-status.ts';

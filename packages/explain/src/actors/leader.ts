@@ -4,7 +4,7 @@ import { csiDrivers, type Lease, leases, type Pod, pods, sanitizedName } from '@
 import { daemonSets, deployments, statefulSets, type Workload } from '../cluster/kinds.ts';
 import { type Reader, valueOf } from '../cluster/reader.ts';
 import { nameOf, timeOf } from '../facts/objects.ts';
-import type { Program } from '../verdict.ts';
+import { isOfCluster, type Program } from '../verdict.ts';
 import { isRenewed, type LeaseState, stateOf } from './leases.ts';
 import { argumentsOf, containerOf, leaseNameOf, namesDriver, runsProgram, sidecarWorkloads } from './programs.ts';
 
@@ -65,7 +65,7 @@ export async function leaderByLease(reader: Reader, question: Question): Promise
   const holder = best.lease.spec?.holderIdentity ?? '';
   const namespace = best.lease.metadata?.namespace ?? '';
   if (
-    program !== 'snapshot-controller' &&
+    !isOfCluster(program) &&
     (await isShared(reader, question)) &&
     !(await isHolderOf(reader, { namespace, holder }, driver))
   ) {
@@ -194,7 +194,7 @@ async function withoutLease(reader: Reader, { program, driver }: Question): Prom
   for (const kind of [deployments, statefulSets, daemonSets]) {
     const read = await reader.list<Workload>(kind, sidecarWorkloads, notKnown);
     const isOwn = ({ spec: { template: { spec } = {} } = {} }: Workload): boolean =>
-      runs(spec, program) && (program === 'snapshot-controller' || namesDriver(spec, driver));
+      runs(spec, program) && (isOfCluster(program) || namesDriver(spec, driver));
     if (read.kind !== 'found') isComplete = false;
     else if (read.value.some(isOwn)) {
       return { kind: 'unknown', because: 'it has no Lease: it is not known whether it works', isSearched: true };

@@ -6,7 +6,7 @@
 import { leases, nodes, type Pod } from '@csi-sidecars/runtime';
 import type { Reader } from '../cluster/reader.ts';
 import { kubectl } from '../command/printable.ts';
-import { isProgram, type Liveness, type NextCommand, type Program, type Verdict } from '../verdict.ts';
+import { isOfCluster, isProgram, type Liveness, type NextCommand, type Program, type Verdict } from '../verdict.ts';
 import { type Leader, leaderOf } from './leader.ts';
 import { stateOf } from './leases.ts';
 import { argumentsOf, containerOf, leaseNameOf, tagOf } from './programs.ts';
@@ -33,10 +33,10 @@ async function ofProgram(
   places: ActorPlaces,
 ): Promise<Verdict> {
   const { driver, driverNamespace, snapshotControllerNamespace } = places;
-  if (driver === undefined && program !== 'snapshot-controller') return verdict;
-  const namespace = program === 'snapshot-controller' ? snapshotControllerNamespace : driverNamespace;
+  if (driver === undefined && !isOfCluster(program)) return verdict;
+  const namespace = isOfCluster(program) ? snapshotControllerNamespace : driverNamespace;
   const leader = await leaderOf(reader, { program, driver: driver ?? '', namespace });
-  const of = program === 'snapshot-controller' ? program : `${program} of ${driver}`;
+  const of = isOfCluster(program) ? program : `${program} of ${driver}`;
   return judged(verdict, { leader, program, of, driver });
 }
 

@@ -3,7 +3,7 @@
 import { type Pod, sanitizedName } from '@csi-sidecars/runtime';
 import type { Workload } from '../cluster/kinds.ts';
 import type { Pages } from '../cluster/reader.ts';
-import { type Program, programs } from '../verdict.ts';
+import { type Program, programs, type Service } from '../verdict.ts';
 
 /** The name of the Lease by which replicas elect their leader, as all versions of upstream's programs and ours name it. */
 export function leaseNameOf(program: Program, driver: string): string {
@@ -16,8 +16,12 @@ export function leaseNameOf(program: Program, driver: string): string {
       return sanitizedName(`external-resizer-${driver}`);
     case 'csi-snapshotter':
       return sanitizedName(`external-snapshotter-leader-${driver}`);
+    case 'csi-external-health-monitor-controller':
+      return sanitizedName(`external-health-monitor-leader-${driver}`);
     case 'snapshot-controller':
       return 'snapshot-controller-leader';
+    case 'volume-data-source-validator':
+      return 'data-source-validator-leader';
   }
 }
 
@@ -26,13 +30,17 @@ type Container = NonNullable<Pod['spec']>['containers'][number];
 /** Programs that run as one process: `csi-sidecars --controllers=provisioner,...`. */
 const combined = 'csi-sidecars';
 
+/** As `--controllers` and the flags of one program in a combined process name it. */
+export function shortNameOf(program: Program | Service): string {
+  return program === 'csi-external-health-monitor-controller' ? 'health-monitor' : program.replace(/^csi-/, '');
+}
+
 /** By the last part of the image or of the command, without tag. */
-export function runsProgram({ image = '', command = [], args = [] }: Container, program: Program): boolean {
+export function runsProgram({ image = '', command = [], args = [] }: Container, program: Program | Service): boolean {
   const words = [image.replace(/[@:][^/]*$/, ''), ...command].map((word) => word.split('/').at(-1) ?? '');
   if (words.some((word) => word === program || word === `${program}-amd64` || word === `${program}-arm64`)) return true;
-  const controller = program === 'snapshot-controller' ? program : program.slice('csi-'.length);
   const list = args.find((arg) => arg.startsWith('--controllers='))?.slice('--controllers='.length) ?? '';
-  return words.includes(combined) && list.split(',').includes(controller);
+  return words.includes(combined) && list.split(',').includes(shortNameOf(program));
 }
 
 const registrar = /node-driver-registrar/;
@@ -59,7 +67,7 @@ export function containerOf(pod: Pod, program: Program): Container | undefined {
   return (
     containers.find((container) => runsProgram(container, program)) ??
     // An image that was renamed in a mirror.
-    containers.find(({ name }) => name === program || name === program.slice('csi-'.length))
+    containers.find(({ name }) => name === program || name === shortNameOf(program))
   );
 }
 

@@ -83,6 +83,25 @@ export const crds: Resource<Crd> = {
   namespaced: false,
 };
 
+/** Named like its driver. */
+export interface MetadataService extends KubeObject {
+  readonly spec?: {
+    /** `HOST:PORT`. */
+    readonly address?: string;
+    readonly audience?: string;
+    /** PEM in base64. */
+    readonly caCert?: string;
+  };
+}
+
+export const metadataServices: Resource<MetadataService> = {
+  group: 'cbt.storage.k8s.io',
+  version: 'v1beta1',
+  plural: 'snapshotmetadataservices',
+  kind: 'SnapshotMetadataService',
+  namespaced: false,
+};
+
 export interface AdmissionWebhooks extends KubeObject {
   readonly webhooks?:
     | readonly {

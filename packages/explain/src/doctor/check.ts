@@ -4,7 +4,7 @@
  * not be read is no finding, but named as not known.
  */
 import type { Missing } from '../cluster/reader.ts';
-import type { ObjectName, Program } from '../verdict.ts';
+import type { ObjectName, Program, Service } from '../verdict.ts';
 import type { CheckId, Severity } from './ids.ts';
 import type { DriverFacts, Readings } from './readings/facts.ts';
 
@@ -21,7 +21,7 @@ export interface Problem {
   readonly severity?: Severity;
   /** Default: the driver that is judged; undefined: the cluster. */
   readonly driver?: string | undefined;
-  readonly program?: Program | undefined;
+  readonly program?: Program | Service | undefined;
   /** All of them. */
   readonly objects: readonly ObjectName[];
   readonly sentence: string;

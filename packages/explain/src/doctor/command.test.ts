@@ -182,6 +182,8 @@ describe('what is examined', () => {
     expect(new Set(named)).toEqual(
       new Set([
         'd7-example-org',
+        'data-source-validator-leader',
+        'external-health-monitor-leader-d7-example-org',
         'external-attacher-leader-d7-example-org',
         'external-resizer-d7-example-org',
         'external-snapshotter-leader-d7-example-org',
@@ -191,7 +193,7 @@ describe('what is examined', () => {
     expect(document.findings.every((finding) => finding.driver === null || finding.driver === 'd7.example.org')).toBe(
       true,
     );
-    expect(asked.filter((request) => request.includes('/customresourcedefinitions/'))).toHaveLength(6);
+    expect(asked.filter((request) => request.includes('/customresourcedefinitions/'))).toHaveLength(7);
     expect(document.cost.requests).toBeLessThanOrEqual(300);
   });
 

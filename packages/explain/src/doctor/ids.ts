@@ -17,5 +17,8 @@ export type Part =
   | 'cap'
   | 'node'
   | 'stuck'
+  | 'pop'
+  | 'meta'
+  | 'health'
   | 'load'
   | 'clock';

@@ -38,6 +38,7 @@ export const doctorRules: readonly UsedRule[] = [
     resources: ['validatingwebhookconfigurations'],
     verbs: ['list'],
   },
+  { apiGroups: ['cbt.storage.k8s.io'], resources: ['snapshotmetadataservices'], verbs: ['list'] },
   { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['get'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get'] },

@@ -51,7 +51,9 @@ const pages: Readonly<Record<Program, string>> = {
   'csi-attacher': 'attacher',
   'csi-resizer': 'resizer',
   'csi-snapshotter': 'csi-snapshotter',
+  'csi-external-health-monitor-controller': 'health-monitor',
   'snapshot-controller': 'snapshot-controller',
+  'volume-data-source-validator': 'data-source-validator',
 };
 
 /** The page that has the rows of the program. */
@@ -149,6 +151,10 @@ async function ask(ports: DecisionPorts, program: Program, question: Question): 
       return kind === 'VolumeSnapshot'
         ? await snapshotController(world, { ...shared, loop: 'snapshots', key, servesGroups: false })
         : undefined;
+    // Nothing waits for them: they only report.
+    case 'csi-external-health-monitor-controller':
+    case 'volume-data-source-validator':
+      return undefined;
   }
 }
 

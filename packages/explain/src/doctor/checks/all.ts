@@ -13,9 +13,12 @@ import { leaseHolderChecks } from './lease-holders.ts';
 import { capabilityChecks, queueChecks } from './leaders-say.ts';
 import { leaseChecks } from './leases.ts';
 import { loadAndClockChecks } from './load-and-clock.ts';
+import { healthChecks } from './health.ts';
 import { goneNodeChecks } from './gone-nodes.ts';
+import { metadataChecks } from './metadata.ts';
 import { nodeRightsChecks } from './node-rights.ts';
 import { nodeChecks } from './nodes.ts';
+import { populatorChecks } from './populators.ts';
 import { programChecks } from './programs.ts';
 import { finalizerChecks } from './provisioning-finalizers.ts';
 import { rightsChecks } from './rights.ts';
@@ -38,6 +41,9 @@ export const partTitles: Readonly<Record<Part, string>> = {
   cap: 'Capacity',
   node: 'Nodes',
   stuck: 'Stuck objects',
+  pop: 'Volume populators',
+  meta: 'Snapshot metadata',
+  health: 'Health of volumes',
   load: 'Load',
   clock: 'Clocks',
 };
@@ -67,6 +73,9 @@ export const allChecks: readonly Check[] = [
   ...nodeFieldChecks,
   ...stuckChecks,
   ...finalizerChecks,
+  ...populatorChecks,
+  ...metadataChecks,
+  ...healthChecks,
   ...loadAndClockChecks,
   ...queueChecks,
 ];

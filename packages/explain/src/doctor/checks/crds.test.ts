@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
+import { authorities } from '../../../testing/authorities.ts';
 import { crds } from '../../cluster/kinds.ts';
 import { add } from '../../../testing/cluster.ts';
 import {
@@ -14,28 +15,6 @@ import {
   snapshotControllerSet,
   titleOf,
 } from '../../../testing/installation.ts';
-
-/** Until 2036, and until 2021. */
-const authorities = {
-  valid: `-----BEGIN CERTIFICATE-----
-MIIBbjCCAROgAwIBAgIUGWVHL2yIcrTuLKqNWETf8ZFz4GwwCgYIKoZIzj0EAwIw
-DDEKMAgGA1UEAwwBdDAeFw0yNjExMjkxMzQ5MjBaFw0zNjExMjYxMzQ5MjBaMAwx
-CjAIBgNVBAMMAXQwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAARcf7LkIUrrzSUF
-G1KcCdMEoMXJHmija+LdjPLetJJjufl2OYUMXQJS8clPPEIAVQNoQs9yv/3Nxm5Q
-jHqFask2o1MwUTAdBgNVHQ4EFgQUB2MuDs+koEgBZksqJssqqU9WS7EwHwYDVR0j
-BBgwFoAUB2MuDs+koEgBZksqJssqqU9WS7EwDwYDVR0TAQH/BAUwAwEB/zAKBggq
-hkjOPQQDAgNJADBGAiEArGxVDMjuWqJeuOEPoBXFZfks3SlmhFGcX/mDur/ztCwC
-IQCzb70e69KstckQMu5qMPQTXuIJyoesQ7/9nRmCIIsKFA==
------END CERTIFICATE-----`,
-  expired: `-----BEGIN CERTIFICATE-----
-MIH+MIGmAgEBMAoGCCqGSM49BAMCMAwxCjAIBgNVBAMMAXQwHhcNMjAwMTAxMDAw
-MDAwWhcNMjEwMTAxMDAwMDAwWjAMMQowCAYDVQQDDAF0MFkwEwYHKoZIzj0CAQYI
-KoZIzj0DAQcDQgAEXH+y5CFK680lBRtSnAnTBKDFyR5oo2vi3Yzy3rSSY7n5djmF
-DF0CUvHJTzxCAFUDaELPcr/9zcZuUIx6hWrJNjAKBggqhkjOPQQDAgNHADBEAiBj
-YsfiGqYbhnGsxiEMamtPHNihwStqaovywRyxc/VQwwIgCQTrrr9iq4m4QwikSuLP
-LTPKUfgHG7YrLV9vh6IqXrI=
------END CERTIFICATE-----`,
-} as const;
 
 const group = 'groupsnapshot.storage.k8s.io';
 const converted = (pem: string) => ({

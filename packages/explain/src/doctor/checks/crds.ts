@@ -2,7 +2,8 @@
 /** Part crd: the definitions of the snapshot kinds, against the programs that need them. */
 import { type Check, clusterCheck, factOf, type Judgement, problem } from '../check.ts';
 import { type Running, running } from '../readings/sidecars.ts';
-import { calledBy, electionPlace, imageFact, timeText, yamlOf } from './wording.ts';
+import { rivalsOf } from './rivals.ts';
+import { authorityMistake, calledBy, imageFact, yamlOf } from './wording.ts';
 import type { CrdFacts, Workloads } from '../readings/facts.ts';
 
 export function crdName({ name }: CrdFacts): { readonly kind: string; readonly name: string } {
@@ -24,7 +25,7 @@ const missing: Check = clusterCheck({
   mend: 'install the definitions',
   reads: ['crds', 'workloads'],
   judge: ({ crds, workloads }) => {
-    const absent = crds.filter(({ isGroup, versions }) => !isGroup && versions === undefined);
+    const absent = crds.filter(({ of, versions }) => of === 'snapshots' && versions === undefined);
     const [place] = snapshotPrograms(workloads);
     const [first] = absent;
     if (place === undefined || first === undefined) return [];
@@ -48,7 +49,7 @@ const versions: Check = clusterCheck({
   reads: ['crds'],
   judge: ({ crds }) =>
     crds.flatMap((crd): readonly Judgement[] => {
-      if (crd.versions === undefined || crd.isGroup) return [];
+      if (crd.versions === undefined || crd.of !== 'snapshots') return [];
       const served = crd.versions.filter(({ isServed }) => isServed).map(({ name }) => name);
       const stored = crd.versions.find(({ isStorage }) => isStorage)?.name;
       const unserved = crd.storedVersions.filter((name) => !served.includes(name));
@@ -77,44 +78,8 @@ const controllers: Check = clusterCheck({
   wrong: 'two snapshot-controllers run that do not elect one leader among them',
   mend: 'remove one of them',
   reads: ['workloads'],
-  judge: ({ workloads }) => {
-    const all = snapshotPrograms(workloads).filter(
-      ({ sidecar, workload }) => sidecar.program === 'snapshot-controller' && workload.replicas > 0,
-    );
-    const [first, ...rest] = all;
-    const second = rest.find(
-      (each) =>
-        first !== undefined &&
-        (electionPlace(each) !== electionPlace(first) || electionPlace(each) === 'nowhere') &&
-        each.workload !== first.workload,
-    );
-    if (first === undefined || second === undefined) return [];
-    return [
-      problem(
-        `${calledBy(first.workload)} and ${calledBy(second.workload)} are both snapshot-controllers, and both lead`,
-        {
-          program: 'snapshot-controller',
-          objects: [first.workload.object, second.workload.object],
-          evidence: [
-            factOf(
-              calledBy(first.workload),
-              'image, elects in',
-              `${first.sidecar.container.image}, ${electionPlace(first)}`,
-            ),
-            factOf(
-              calledBy(second.workload),
-              'image, elects in',
-              `${second.sidecar.container.image}, ${electionPlace(second)}`,
-            ),
-          ],
-          look: ['kubectl', 'get', 'deployments', '--all-namespaces', '-o', 'wide'],
-        },
-      ),
-    ];
-  },
+  judge: ({ workloads }) => rivalsOf(workloads, 'snapshot-controller'),
 });
-
-const soonMs = 14 * 86_400_000;
 
 const conversion: Check = clusterCheck({
   id: 'crd-5',
@@ -139,19 +104,13 @@ const conversion: Check = clusterCheck({
           }),
         );
       }
-      const { authority } = webhook;
-      const leftMs = authority.kind === 'valid' ? authority.untilMs - nowMs : 0;
-      if (authority.kind === 'valid' && leftMs >= soonMs) return found;
-      const state =
-        authority.kind === 'valid'
-          ? `${leftMs < 0 ? 'has expired' : 'expires'} at ${timeText(authority.untilMs)}`
-          : authority.kind === 'none'
-            ? 'is missing'
-            : 'cannot be read';
+      const mistake = authorityMistake(webhook.authority, nowMs);
+      if (mistake === undefined) return found;
+      const { state, severity } = mistake;
       found.push(
         problem(`the authority of the conversion webhook of ${name} ${state}`, {
           ...facts,
-          ...(leftMs > 0 && { severity: 'warn' }),
+          severity,
           evidence: [service, factOf(object, 'spec.conversion.webhook caBundle', state)],
         }),
       );

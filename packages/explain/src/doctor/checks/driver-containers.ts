@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Part driver: the containers beside the driver, their sockets and their arguments. */
 import { parseFlags, resolveGates } from '@csi-sidecars/sidecar';
-import type { Program } from '../../verdict.ts';
+import { isOfCluster, type Program } from '../../verdict.ts';
 import { type Check, driverCheck, factOf, type Judgement, problem, textOf } from '../check.ts';
 import { programFlags } from '../readings/arguments.ts';
 import { driverContainers } from '../readings/drivers.ts';
-import { flagOf, gateOf, isAtLeast, running, type Sidecar, type WorkloadFacts } from '../readings/sidecars.ts';
+import {
+  flagOf,
+  gateOf,
+  hasLease,
+  isAtLeast,
+  running,
+  type Sidecar,
+  type WorkloadFacts,
+} from '../readings/sidecars.ts';
 import { isLed } from './driver-objects.ts';
 import { calledBy, flagFact, imageFact, yamlOf } from './wording.ts';
 
@@ -78,7 +86,7 @@ const sockets: Check = driverCheck({
       const seen = new Set<string>();
       return workload.sidecars.flatMap((sidecar) => {
         // A process of several programs has one socket.
-        if (sidecar.program === 'snapshot-controller' || seen.has(sidecar.container.name)) return [];
+        if (isOfCluster(sidecar.program) || seen.has(sidecar.container.name)) return [];
         seen.add(sidecar.container.name);
         return socketOf(workload, sidecar, workloads.of(driver.name));
       });
@@ -187,8 +195,8 @@ function argumentsOf(workload: WorkloadFacts, sidecar: Sidecar): readonly Judgem
     ),
   );
   // Upstream's earlier releases have flags that are gone by now, so an unknown flag says nothing of them.
-  if (flavour !== 'ours' || sidecar.isCombined) return ofGates;
-  const { flags, syntax, gates } = programFlags[program];
+  if (flavour !== 'ours' || sidecar.isCombined || !hasLease(sidecar)) return ofGates;
+  const { flags, syntax, gates } = programFlags[sidecar.program];
   const parsed = parseFlags<{ readonly 'feature-gates'?: Readonly<Record<string, boolean>> }>(
     flags,
     syntax,

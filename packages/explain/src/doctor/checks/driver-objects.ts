@@ -4,7 +4,7 @@ import { nearest } from '@csi-sidecars/sidecar';
 import type { ObjectName, Program } from '../../verdict.ts';
 import { type Check, clusterCheck, driverCheck, factOf, problem, textOf } from '../check.ts';
 import { namesOfDrivers } from '../readings/drivers.ts';
-import { elects, isOn, running, type Sidecar, type WorkloadFacts } from '../readings/sidecars.ts';
+import { driverPrograms, elects, isOn, running, type Sidecar, type WorkloadFacts } from '../readings/sidecars.ts';
 import { calledBy, electionPlace, flagFact, imageFact, yamlOf } from './wording.ts';
 import type { DriverFacts, Leading } from '../readings/facts.ts';
 
@@ -142,8 +142,6 @@ function isPerNode({ object }: WorkloadFacts, sidecar: Sidecar): boolean {
   return object.kind === 'DaemonSet' && isOn(sidecar, 'node-deployment');
 }
 
-const controllerPrograms: readonly Program[] = ['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter'];
-
 const twoWorkloads: Check = driverCheck({
   id: 'driver-8',
   severity: 'error',
@@ -152,7 +150,7 @@ const twoWorkloads: Check = driverCheck({
   mend: 'remove one of them, or give both the same --leader-election-namespace',
   reads: ['workloads'],
   judge: (driver, { workloads }) =>
-    controllerPrograms.flatMap((program) => {
+    driverPrograms.flatMap((program) => {
       const all = running(workloads.of(driver.name), program).filter(
         ({ workload, sidecar }) =>
           workload.replicas > 0 && !isPerNode(workload, sidecar) && workload.object.kind !== 'DaemonSet',
@@ -183,7 +181,7 @@ const twoAtOnce: Check = driverCheck({
   mend: 'set --leader-election, or one replica with strategy Recreate',
   reads: ['workloads'],
   judge: (driver, { workloads }) =>
-    controllerPrograms.flatMap((program) =>
+    driverPrograms.flatMap((program) =>
       running(workloads.of(driver.name), program).flatMap(({ workload, sidecar }) => {
         if (elects(sidecar) || isPerNode(workload, sidecar) || !sidecar.arguments.isWhole) return [];
         const count = workload.object.kind === 'DaemonSet' ? workload.scheduled.desired : workload.replicas;

@@ -25,7 +25,7 @@ const groups: Check = clusterCheck({
   mend: 'install the definitions of the release of snapshot-controller; for v1beta1 its conversion webhook too',
   reads: ['crds', 'workloads'],
   judge: ({ crds, workloads }) => {
-    const defined = crds.filter(({ isGroup, versions }) => isGroup && versions !== undefined);
+    const defined = crds.filter(({ of, versions }) => of === 'groups' && versions !== undefined);
     const places = running(workloads.all, 'csi-snapshotter', 'snapshot-controller').filter(({ sidecar }) =>
       usesGroups(sidecar),
     );

@@ -4,7 +4,15 @@ import { parseFlags } from '@csi-sidecars/sidecar';
 import { createdMs } from '../../facts/objects.ts';
 import { type Check, clusterCheck, factOf, type Problem, problem, textOf } from '../check.ts';
 import { programFlags } from '../readings/arguments.ts';
-import { elects, flagOf, type Running, running, type Sidecar, type WorkloadFacts } from '../readings/sidecars.ts';
+import {
+  elects,
+  flagOf,
+  hasLease,
+  type Running,
+  running,
+  type Sidecar,
+  type WorkloadFacts,
+} from '../readings/sidecars.ts';
 import { calledBy, counted, flagFact, ofDriver, yamlOf } from './wording.ts';
 import type { Leading, Workloads } from '../readings/facts.ts';
 import type { CheckId, Severity } from '../ids.ts';
@@ -262,7 +270,7 @@ const timers: Check = workloadCheck({
 /** Undefined: it is not given, or no duration. */
 export function durationOf(sidecar: Sidecar, name: string): number | undefined {
   const text = flagOf(sidecar, name);
-  const flag = programFlags[sidecar.program].flags[name];
+  const flag = hasLease(sidecar) ? programFlags[sidecar.program].flags[name] : undefined;
   if (text === undefined || flag === undefined) return undefined;
   const parsed = parseFlags<Record<string, number>>({ [name]: flag } as never, 'pflag', [`--${name}=${text}`]);
   return parsed.kind === 'parsed' ? parsed.values[name] : undefined;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Part rights: what the accounts of the sidecars may not do and need, and what they may do that nobody needs. */
+import { shortNameOf } from '../../actors/programs.ts';
 import { userOf } from '../../actors/rights.ts';
 import type { WantedRight } from '@csi-sidecars/sidecar';
 import { kubectl } from '../../command/printable.ts';
-import type { ObjectName, Program } from '../../verdict.ts';
+import type { ObjectName, Program, Service } from '../../verdict.ts';
 import { type Check, clusterCheck, factOf, type Judgement, type Problem, problem, textOf } from '../check.ts';
 import { isAtLeast, type Sidecar } from '../readings/sidecars.ts';
 import { calledBy, ofDriver } from './wording.ts';
@@ -53,19 +54,30 @@ const table: readonly RightsCheck[] = [
     severity: 'info',
     wrong: 'a program may not create events: nobody sees its failures in `kubectl describe`',
   },
+  {
+    id: 'rights-13',
+    severity: 'error',
+    wrong: 'csi-external-health-monitor-controller lacks a right that it needs',
+  },
+  { id: 'rights-14', severity: 'error', wrong: 'volume-data-source-validator lacks a right that it needs' },
+  { id: 'rights-15', severity: 'error', wrong: 'csi-snapshot-metadata lacks a right that it needs' },
 ];
 
 /** From these versions on our tables are known to be right for upstream's programs too; earlier ones, and images without a version, are warned about at most. */
-const knownFrom: Readonly<Record<Program, number>> = {
-  'csi-provisioner': 5,
-  'csi-attacher': 4,
-  'csi-resizer': 1,
-  'csi-snapshotter': 6,
-  'snapshot-controller': 6,
+const knownFrom: Readonly<Record<Program | Service, readonly [major: number, minor: number]>> = {
+  'csi-provisioner': [5, 0],
+  'csi-attacher': [4, 0],
+  'csi-resizer': [1, 0],
+  'csi-snapshotter': [6, 0],
+  // Earlier ones watch nodes and pods, and write no status.
+  'csi-external-health-monitor-controller': [0, 19],
+  'snapshot-controller': [6, 0],
+  'volume-data-source-validator': [1, 0],
+  'csi-snapshot-metadata': [1, 0],
 };
 
 function isKnown({ flavour, version, program }: Sidecar): boolean {
-  return flavour === 'ours' || isAtLeast(version, knownFrom[program]);
+  return flavour === 'ours' || isAtLeast(version, ...knownFrom[program]);
 }
 
 const missingRights: readonly Check[] = table.map(({ id, severity, wrong, mend = 'add the rule' }) =>
@@ -161,7 +173,7 @@ function roleFor({ roles = [], right, sidecar, account }: Lacking): string {
   const fitting = roles.filter(
     (bound) => bound.role.kind === kind && (kind === 'ClusterRole' || bound.namespace === right.namespace),
   );
-  const short = sidecar.program.replace(/^csi-/, '');
+  const short = shortNameOf(sidecar.program);
   const found = fitting.find(({ role }) => role.name.includes(short)) ?? fitting[0];
   return found === undefined
     ? `a ${kind}${place} of service account ${account.namespace}/${account.name}`

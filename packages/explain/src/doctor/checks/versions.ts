@@ -18,7 +18,7 @@ const old: Check = clusterCheck({
       workload.sidecars.flatMap((sidecar): readonly Judgement[] => {
         const { program, version, flavour } = sidecar;
         const oldest = oldestPatched[program];
-        if (flavour !== 'upstream' || !isBelow(version, oldest)) return [];
+        if (flavour !== 'upstream' || oldest === undefined || !isBelow(version, oldest)) return [];
         return [
           problem(
             `${program} of ${calledBy(workload)} is older than ${versionText(oldest)}: it gets no patches any more`,

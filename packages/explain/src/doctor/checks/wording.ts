@@ -3,6 +3,8 @@
 import { kubectl } from '../../command/printable.ts';
 import type { ObjectName } from '../../verdict.ts';
 import { type Fact, factOf, textOf } from '../check.ts';
+import type { Severity } from '../ids.ts';
+import type { AuthorityFacts } from '../readings/facts.ts';
 import { electionNamespace, elects, flagOf, type Sidecar, type WorkloadFacts } from '../readings/sidecars.ts';
 
 export function ofDriver(driver: string | undefined): string {
@@ -47,6 +49,23 @@ export function counted(count: number, word: string): string {
 
 export function timeText(ms: number | undefined): string {
   return ms === undefined ? '' : new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+const soonMs = 14 * 86_400_000;
+
+/** What is wrong with an authority, and how bad that is: `has expired at ...`, `is missing`. Undefined: it is valid for two weeks at least. */
+export function authorityMistake(
+  authority: AuthorityFacts,
+  nowMs: number,
+): { readonly state: string; readonly severity: Severity } | undefined {
+  if (authority.kind !== 'valid')
+    return { state: authority.kind === 'none' ? 'is missing' : 'cannot be read', severity: 'error' };
+  const leftMs = authority.untilMs - nowMs;
+  if (leftMs >= soonMs) return undefined;
+  const until = timeText(authority.untilMs);
+  return leftMs < 0
+    ? { state: `has expired at ${until}`, severity: 'error' }
+    : { state: `expires at ${until}`, severity: 'warn' };
 }
 
 /** Programs that elect in the same place have one leader. */

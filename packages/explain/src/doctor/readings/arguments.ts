@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The command line of a container, as far as it can be read from its spec. */
 import { attacherProgram } from '@csi-sidecars/attacher';
+import { dataSourceValidatorProgram } from '@csi-sidecars/data-source-validator';
+import { healthMonitorProgram } from '@csi-sidecars/health-monitor';
 import { provisionerProgram } from '@csi-sidecars/provisioner';
 import { resizerProgram } from '@csi-sidecars/resizer';
 import type { Pod } from '@csi-sidecars/runtime';
@@ -24,7 +26,9 @@ export const programFlags: Readonly<Record<Program, AnyProgramFlags>> = {
   'csi-attacher': attacherProgram,
   'csi-resizer': resizerProgram,
   'csi-snapshotter': snapshotterProgram,
+  'csi-external-health-monitor-controller': healthMonitorProgram,
   'snapshot-controller': snapshotControllerProgram,
+  'volume-data-source-validator': dataSourceValidatorProgram,
 };
 
 /** Flags without a type take their value after `=` only. */

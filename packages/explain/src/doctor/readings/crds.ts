@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The definitions of the snapshot kinds, and whether the service that converts them has somebody who answers. */
-import { X509Certificate } from 'node:crypto';
+/** The definitions of the snapshot kinds and of VolumePopulator, and whether the service that converts them has somebody who answers. */
+import { volumePopulators } from '@csi-sidecars/data-source-validator';
 import { crds, endpointSlices, type Crd } from '../../cluster/kinds.ts';
+import { authorityOf } from './authority.ts';
 import { endpointsOf } from './endpoints.ts';
 import { type Gathering, missingGet, rightOf, type Source, value } from './source.ts';
 import type { CrdFacts, WebhookFacts } from './facts.ts';
@@ -12,20 +13,25 @@ const snapshotNames = ['volumesnapshots', 'volumesnapshotcontents', 'volumesnaps
 const groupNames = ['volumegroupsnapshots', 'volumegroupsnapshotcontents', 'volumegroupsnapshotclasses'].map(
   (plural) => `${plural}.groupsnapshot.storage.k8s.io`,
 );
+const wanted: readonly Pick<CrdFacts, 'name' | 'of'>[] = [
+  ...snapshotNames.map((name) => ({ name, of: 'snapshots' as const })),
+  ...groupNames.map((name) => ({ name, of: 'groups' as const })),
+  { name: `${volumePopulators.plural}.${volumePopulators.group}`, of: 'populators' },
+];
 
 export const crdSource: Source<readonly CrdFacts[]> = {
   rights: [rightOf('get', crds), rightOf('list', endpointSlices)],
   async read(gathering) {
     const found: CrdFacts[] = [];
-    for (const name of [...snapshotNames, ...groupNames]) {
-      const notKnown = 'which versions of the snapshot kinds are served';
+    for (const { name, of } of wanted) {
+      const notKnown = `which versions of ${name} are served`;
       const read = await gathering.reader.get(crds, { name }, notKnown);
       const missing = missingGet(read, crds, { notKnown });
       if (missing !== undefined) return { kind: 'notRead', missing: [missing] };
       const crd = read.kind === 'found' ? read.value : undefined;
       found.push({
         name,
-        isGroup: groupNames.includes(name),
+        of,
         versions: crd?.spec?.versions?.map((each) => ({
           name: each.name,
           isServed: each.served === true,
@@ -50,17 +56,4 @@ async function webhookOf(gathering: Gathering, { spec }: Crd): Promise<WebhookFa
     ...(await endpointsOf(gathering, asked)),
     authority: authorityOf(caBundle),
   };
-}
-
-function authorityOf(caBundle: string): WebhookFacts['authority'] {
-  if (caBundle === '') return { kind: 'none' };
-  const pem = Buffer.from(caBundle, 'base64').toString();
-  const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  try {
-    const ends = certificates.map((text) => new X509Certificate(text).validToDate.getTime());
-    // A bundle may hold an old authority beside a new one.
-    return ends.length === 0 ? { kind: 'unreadable' } : { kind: 'valid', untilMs: Math.max(...ends) };
-  } catch {
-    return { kind: 'unreadable' };
-  }
 }

@@ -5,6 +5,7 @@
  */
 import type { Lease } from '@csi-sidecars/runtime';
 import { namesDriver, registrarOf } from '../../actors/programs.ts';
+import { isOfCluster } from '../../verdict.ts';
 import type { WorkloadFacts } from './sidecars.ts';
 import { type Gathering, isRead } from './source.ts';
 import type { DriverFacts, Readings, Workloads } from './facts.ts';
@@ -33,7 +34,7 @@ export function linked(all: readonly WorkloadFacts[], drivers: readonly string[]
         for (const driver of links.get(other) ?? []) link(workload, driver);
   }
   for (const workload of all.filter(isOpen)) {
-    if (workload.sidecars.every(({ program }) => program === 'snapshot-controller')) continue;
+    if (workload.sidecars.every(({ program }) => isOfCluster(program))) continue;
     const beside = new Set(
       known
         .filter(({ object }) => object.namespace === workload.object.namespace)

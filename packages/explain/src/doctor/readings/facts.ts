@@ -34,6 +34,8 @@ export interface Readings {
   readonly leaders: Leaders;
   readonly crds: readonly CrdFacts[];
   readonly admission: readonly AdmissionFacts[];
+  readonly metadataServices: readonly MetadataServiceFacts[];
+  readonly healthGate: HealthGate;
   readonly volumes: readonly VolumeFacts[];
   readonly claims: readonly ClaimFacts[];
   readonly attachments: readonly AttachmentFacts[];
@@ -125,6 +127,8 @@ export interface ClaimFacts extends Kept {
   readonly className: string | undefined;
   /** The provisioner that was asked. */
   readonly provisioner: string | undefined;
+  /** What csi-external-health-monitor-controller has stored: `DataLoss`, `Degraded`, `Inaccessible`. */
+  readonly health: readonly string[];
 }
 
 export interface AttachmentFacts extends Kept {
@@ -160,7 +164,7 @@ export interface EventFacts {
 
 export interface CrdFacts {
   readonly name: string;
-  readonly isGroup: boolean;
+  readonly of: 'snapshots' | 'groups' | 'populators';
   /** Undefined: the cluster does not have it. */
   readonly versions:
     | readonly { readonly name: string; readonly isServed: boolean; readonly isStorage: boolean }[]
@@ -175,10 +179,36 @@ export interface WebhookFacts {
   /** Undefined: it is not known. */
   readonly readyEndpoints: number | undefined;
   readonly missing: readonly Missing[];
-  readonly authority:
-    | { readonly kind: 'valid'; readonly untilMs: number }
-    | { readonly kind: 'none' }
-    | { readonly kind: 'unreadable' };
+  readonly authority: AuthorityFacts;
+}
+
+/** The certificates by which a client knows a server. */
+export type AuthorityFacts =
+  | { readonly kind: 'valid'; readonly untilMs: number }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unreadable' };
+
+/** A SnapshotMetadataService: what clients of csi-snapshot-metadata of a driver read. */
+export interface MetadataServiceFacts {
+  readonly driver: string;
+  readonly address: string;
+  readonly audience: string;
+  readonly authority: AuthorityFacts;
+  /** That the address names, in a namespace with csi-snapshot-metadata; undefined: it names none. */
+  readonly service:
+    | {
+        readonly namespace: string;
+        readonly name: string;
+        /** Undefined: it is not known. */
+        readonly readyEndpoints: number | undefined;
+        readonly missing: readonly Missing[];
+      }
+    | undefined;
+}
+
+/** Whether the API server keeps the health of claims. Undefined: it does not say, or it was not asked. */
+export interface HealthGate {
+  readonly isOn: boolean | undefined;
 }
 
 /** A webhook that the API server asks before it stores objects of snapshots. */

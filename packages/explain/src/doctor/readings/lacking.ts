@@ -6,6 +6,7 @@
 import { notGranted } from '@csi-sidecars/sidecar';
 import { mayAccount } from '../../actors/rights.ts';
 import type { Missing } from '../../cluster/reader.ts';
+import { isOfCluster } from '../../verdict.ts';
 import { driversOf } from './drivers.ts';
 import { rulesIn } from './grants.ts';
 import type { Sidecar, WorkloadFacts } from './sidecars.ts';
@@ -38,11 +39,9 @@ export const lackingSource: Source<readonly Lacking[]> = {
     };
     for (const driver of await driversOf(gathering))
       for (const workload of workloads.value.of(driver.name))
-        for (const sidecar of workload.sidecars)
-          if (sidecar.program !== 'snapshot-controller') note(workload, sidecar, driver);
+        for (const sidecar of workload.sidecars) if (!isOfCluster(sidecar.program)) note(workload, sidecar, driver);
     for (const workload of workloads.value.all)
-      for (const sidecar of workload.sidecars)
-        if (sidecar.program === 'snapshot-controller') note(workload, sidecar, undefined);
+      for (const sidecar of workload.sidecars) if (isOfCluster(sidecar.program)) note(workload, sidecar, undefined);
     return value(await answered(gathering, open));
   },
 };
@@ -55,7 +54,7 @@ async function usesOf({ get }: Gathering): Promise<Uses> {
     snapshotClasses: orNothing(await get('snapshotClasses')),
     registrations: orNothing(await get('registrations')),
     secrets: orNothing(await get('secrets')),
-    hasGroups: crds.some(({ isGroup, versions }) => isGroup && versions !== undefined),
+    hasGroups: crds.some(({ of, versions }) => of === 'groups' && versions !== undefined),
   };
 }
 

@@ -4,7 +4,7 @@ import { leases } from '@csi-sidecars/runtime';
 import { leaderByLease, leasesOf } from '../../actors/leader.ts';
 import type { Program } from '../../verdict.ts';
 import { driversOf } from './drivers.ts';
-import { driverPrograms } from './sidecars.ts';
+import { clusterPrograms, driverPrograms } from './sidecars.ts';
 import { eachOf, type Source, value } from './source.ts';
 import type { Leading } from './facts.ts';
 
@@ -15,7 +15,7 @@ export const leadingSource: Source<readonly Leading[]> = {
     const drivers = await driversOf(gathering);
     const questions: { readonly driver: string | undefined; readonly program: Program }[] = [
       ...drivers.flatMap(({ name }) => driverPrograms.map((program) => ({ driver: name, program }))),
-      { driver: undefined, program: 'snapshot-controller' },
+      ...clusterPrograms.map((program) => ({ driver: undefined, program })),
     ];
     const all = await eachOf(questions, async ({ driver, program }): Promise<Leading | undefined> => {
       const question = { program, driver: driver ?? '', namespace: scope.namespace };

@@ -19,6 +19,7 @@ import {
   volumeSnapshots,
 } from '@csi-sidecars/volume';
 import { annotationOf, classNameOf, createdMs, deletedMs, nameOf, provisionerOf, timeOf } from '../../facts/objects.ts';
+import { healthIn } from '../../facts/health.ts';
 import { volumeFactsOf } from '../../facts/volume.ts';
 import { isRead, reducedSource, rightOf, type Source, value } from './source.ts';
 import type { Kept, VolumeFacts, ClaimFacts, AttachmentFacts, ContentFacts, SnapshotFacts } from './facts.ts';
@@ -72,15 +73,16 @@ function volumeFacts(volume: PersistentVolume): VolumeFacts {
   };
 }
 
-/** Those that are being deleted, wait for a volume, or have a finalizer of csi-provisioner. */
+/** Those that are being deleted, wait for a volume, show that it is unhealthy, or have a finalizer of csi-provisioner. */
 export const claimSource: Source<readonly ClaimFacts[]> = reducedSource(
   persistentVolumeClaims,
   (claim: PersistentVolumeClaim) => {
     const kept = keptOf(claim);
     const { phase = '' } = claim.status ?? {};
     const isPlain = kept.finalizers.every((name) => name === 'kubernetes.io/pvc-protection');
-    if (kept.deletedMs === undefined && phase !== 'Pending' && isPlain) return undefined;
-    return { ...kept, phase, className: classNameOf(claim), provisioner: provisionerOf(claim) };
+    const health = healthIn(claim).map(({ status }) => status);
+    if (kept.deletedMs === undefined && phase !== 'Pending' && isPlain && health.length === 0) return undefined;
+    return { ...kept, phase, className: classNameOf(claim), provisioner: provisionerOf(claim), health };
   },
 );
 

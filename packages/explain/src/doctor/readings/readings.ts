@@ -7,8 +7,10 @@ import { capacitySource } from './capacities.ts';
 import { crdSource } from './crds.ts';
 import { eventSource } from './events.ts';
 import { grantSource } from './grants.ts';
+import { healthGateSource } from './health-gate.ts';
 import { leaderSource } from './leaders.ts';
 import { leadingSource } from './leading.ts';
+import { metadataServiceSource } from './metadata-services.ts';
 import { nodeSource, registrationSource } from './nodes.ts';
 import { attachmentSource, claimSource, contentSource, snapshotSource, volumeSource } from './objects.ts';
 import { lackingSource } from './lacking.ts';
@@ -34,6 +36,8 @@ export const sources: { readonly [K in keyof Readings]: Source<Readings[K]> } = 
   leaders: leaderSource,
   crds: crdSource,
   admission: admissionSource,
+  metadataServices: metadataServiceSource,
+  healthGate: healthGateSource,
   volumes: volumeSource,
   claims: claimSource,
   attachments: attachmentSource,

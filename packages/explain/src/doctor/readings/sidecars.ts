@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Workloads, and the sidecars in their containers: program, version, whose, and how it is called. */
 import type { Pod } from '@csi-sidecars/runtime';
-import { registrarOf, runsProgram } from '../../actors/programs.ts';
+import { registrarOf, runsProgram, shortNameOf } from '../../actors/programs.ts';
 import type { Workload } from '../../cluster/kinds.ts';
 import { createdMs, nameOf } from '../../facts/objects.ts';
-import type { ObjectName, Program } from '../../verdict.ts';
+import type { ObjectName, Program, Service } from '../../verdict.ts';
 import { type Arguments, argumentsOf, type Container } from './arguments.ts';
 
-export const driverPrograms = ['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter'] as const;
-export const allPrograms: readonly Program[] = [...driverPrograms, 'snapshot-controller'];
+export const driverPrograms = [
+  'csi-provisioner',
+  'csi-attacher',
+  'csi-resizer',
+  'csi-snapshotter',
+  'csi-external-health-monitor-controller',
+] as const;
+export const clusterPrograms = ['snapshot-controller', 'volume-data-source-validator'] as const;
+const allPrograms: readonly (Program | Service)[] = [...driverPrograms, ...clusterPrograms, 'csi-snapshot-metadata'];
 
 export interface Version {
   readonly major: number;
@@ -21,13 +28,13 @@ export interface Release extends Version {
 }
 
 export interface Sidecar {
-  readonly program: Program;
+  readonly program: Program | Service;
   readonly container: Container;
   readonly arguments: Arguments;
   /** By the tag of the image; undefined: it has none that is a version. */
   readonly version: Release | undefined;
   readonly flavour: 'ours' | 'upstream' | 'unknown';
-  /** One process runs several programs: `csi-sidecars --controllers=...`. */
+  /** One process runs several programs: `csi-sidecars --controllers=...`; or the validator beside snapshot-controller. */
   readonly isCombined: boolean;
 }
 
@@ -58,7 +65,23 @@ export interface Running {
   readonly sidecar: Sidecar;
 }
 
-export function running(workloads: readonly WorkloadFacts[], ...programs: readonly Program[]): readonly Running[] {
+/** A sidecar that can be elected: it has a Lease. */
+export function hasLease<T extends { readonly program: Program | Service }>(
+  sidecar: T,
+): sidecar is T & { readonly program: Program } {
+  return sidecar.program !== 'csi-snapshot-metadata';
+}
+
+/** Upstream's releases before 0.19 write events in place of the health of claims. */
+export function writesHealth({ program, flavour, version }: Sidecar): boolean {
+  const isEarlier = flavour === 'upstream' && version !== undefined && !isAtLeast(version, 0, 19);
+  return program === 'csi-external-health-monitor-controller' && !isEarlier;
+}
+
+export function running(
+  workloads: readonly WorkloadFacts[],
+  ...programs: readonly (Program | Service)[]
+): readonly Running[] {
   return workloads.flatMap((workload) =>
     workload.sidecars.filter(({ program }) => programs.includes(program)).map((sidecar) => ({ workload, sidecar })),
   );
@@ -93,14 +116,21 @@ export function sidecarsIn(container: Container): readonly Sidecar[] {
   if (programs.length === 0) return [];
   const read = argumentsOf(container);
   const isCombined = read.values.has('controllers');
-  return programs.map((program) => ({
+  const sidecarOf = (program: Program | Service): Sidecar => ({
     program,
     container,
     arguments: read,
     version: versionOf(container.image),
     flavour: flavourOf(container.image, isCombined),
     isCombined,
-  }));
+  });
+  return programs.map(sidecarOf).flatMap((sidecar) => [sidecar, ...besideIt(sidecar)]);
+}
+
+/** The validator in the process of snapshot-controller. Only ours has the flag. */
+function besideIt(sidecar: Sidecar): readonly Sidecar[] {
+  const isBeside = sidecar.program === 'snapshot-controller' && isOn(sidecar, 'enable-data-source-validator');
+  return isBeside ? [{ ...sidecar, program: 'volume-data-source-validator', flavour: 'ours', isCombined: true }] : [];
 }
 
 function versionOf(image = ''): Release | undefined {
@@ -120,7 +150,7 @@ export function isAtLeast(version: Version | undefined, major: number, minor = 0
 
 /** The value of a flag; undefined: it is not given. In a combined process the flag of the program wins over that of all. */
 export function flagOf({ program, arguments: { values }, isCombined }: Sidecar, name: string): string | undefined {
-  const own = isCombined ? values.get(`${program.replace(/^csi-/, '')}-${name}`) : undefined;
+  const own = isCombined ? values.get(`${shortNameOf(program)}-${name}`) : undefined;
   return own ?? values.get(name);
 }
 

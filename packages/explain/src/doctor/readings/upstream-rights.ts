@@ -34,6 +34,13 @@ const steps: readonly Step[] = [
   { program: 'csi-provisioner', verbs: ['list', 'watch'], resources: ['volumesnapshots'], first: [[6, 3, 0]] },
   { program: 'csi-attacher', verbs: ['patch'], resources: ['volumeattachments/status'], first: [[3, 0, 0]] },
   { program: 'csi-resizer', verbs: ['list', 'watch'], resources: ['pods'], first: [[1, 0, 0]] },
+  // Health is stored in claims. Earlier releases wrote events.
+  {
+    program: 'csi-external-health-monitor-controller',
+    verbs: ['patch'],
+    resources: ['persistentvolumeclaims/status'],
+    first: [[0, 19, 0]],
+  },
   {
     program: 'csi-snapshotter',
     verbs: ['patch'],

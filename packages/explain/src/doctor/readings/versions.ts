@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is known of releases: which are patched no more, and the oldest Kubernetes that each works with. */
-import type { Program } from '../../verdict.ts';
+import type { Program, Service } from '../../verdict.ts';
 import { isAtLeast, type Sidecar, type Version } from './sidecars.ts';
 
 /** `v1.37.2` and `v1.30.4-eks-abc`; undefined: it is no version. */
@@ -18,8 +18,8 @@ export function versionText({ major, minor }: Version): string {
   return `${major}.${minor}`;
 }
 
-/** The oldest minor releases of upstream that still had patches in 2025: each minor release has them for a year. */
-export const oldestPatched: Readonly<Record<Program, Version>> = {
+/** The oldest minor releases of upstream that still had patches in 2025: each minor release has them for a year. Absent: that is not known. */
+export const oldestPatched: Readonly<Partial<Record<Program | Service, Version>>> = {
   'csi-provisioner': { major: 5, minor: 0 },
   'csi-attacher': { major: 4, minor: 6 },
   'csi-resizer': { major: 1, minor: 11 },
@@ -30,8 +30,13 @@ export const oldestPatched: Readonly<Record<Program, Version>> = {
 /** The same as `kubeVersion` of the charts. */
 export const oldestOfOurs: Version = { major: 1, minor: 30 };
 
+/** The first Kubernetes whose claims have `status.healthStatus`. */
+export const oldestWithHealth: Version = { major: 1, minor: 37 };
+
 /** Of upstream, by major release, newest first: the minimum that its release notes name. */
-const minimums: Readonly<Record<Program, readonly { readonly from: number; readonly kubernetes: Version }[]>> = {
+const minimums: Readonly<
+  Partial<Record<Program | Service, readonly { readonly from: number; readonly kubernetes: Version }[]>>
+> = {
   'csi-provisioner': [
     { from: 6, kubernetes: { major: 1, minor: 34 } },
     { from: 3, kubernetes: { major: 1, minor: 20 } },
@@ -52,7 +57,7 @@ const minimums: Readonly<Record<Program, readonly { readonly from: number; reado
 export function oldestKubernetes({ program, version, flavour }: Sidecar): Version | undefined {
   if (flavour === 'ours') return oldestOfOurs;
   if (flavour !== 'upstream' || version === undefined) return undefined;
-  return minimums[program].find(({ from }) => version.major >= from)?.kubernetes;
+  return minimums[program]?.find(({ from }) => version.major >= from)?.kubernetes;
 }
 
 const groupVersions = [

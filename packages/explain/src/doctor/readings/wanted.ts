@@ -4,6 +4,8 @@
  * upstream-rights.ts. What only the driver could say is not wanted.
  */
 import { clusterRules as attacherRules } from '@csi-sidecars/attacher';
+import { clusterRules as validatorRules } from '@csi-sidecars/data-source-validator';
+import { clusterRules as healthMonitorRules } from '@csi-sidecars/health-monitor';
 import { clusterRules as provisionerRules, namespaceRules } from '@csi-sidecars/provisioner';
 import { clusterRules as resizerRules } from '@csi-sidecars/resizer';
 import {
@@ -15,15 +17,17 @@ import {
 } from '@csi-sidecars/runtime';
 import { wantedRights, type WantedRight } from '@csi-sidecars/sidecar';
 import { clusterRules as snapshotControllerRules } from '@csi-sidecars/snapshot-controller';
+import { clusterRules as snapshotMetadataRules } from '@csi-sidecars/snapshot-metadata';
 import { clusterRules as snapshotterRules } from '@csi-sidecars/snapshotter';
 import type { VolumeSnapshotClass } from '@csi-sidecars/volume';
 import { leaseNameOf } from '../../actors/programs.ts';
-import type { Program } from '../../verdict.ts';
+import type { Program, Service } from '../../verdict.ts';
 import {
   electionNamespace,
   elects,
   flagOf,
   gateOf,
+  hasLease,
   isAtLeast,
   isOn,
   type Sidecar,
@@ -50,12 +54,15 @@ export interface Wanted {
   readonly right: WantedRight;
 }
 
-const ownChecks: Readonly<Record<Program, CheckId>> = {
+const ownChecks: Readonly<Record<Program | Service, CheckId>> = {
   'csi-provisioner': 'rights-1',
   'csi-attacher': 'rights-2',
   'csi-resizer': 'rights-3',
   'csi-snapshotter': 'rights-4',
   'snapshot-controller': 'rights-5',
+  'csi-external-health-monitor-controller': 'rights-13',
+  'volume-data-source-validator': 'rights-14',
+  'csi-snapshot-metadata': 'rights-15',
 };
 
 export function wantedOf(
@@ -69,11 +76,18 @@ export function wantedOf(
   const ofNamespace = program === 'csi-provisioner' ? capacityRules(sidecar, workload) : [];
   const own = wantedRights({ cluster, namespaced: [{ namespace, rules: ofNamespace }] })
     .filter((right) => isUsedBy(sidecar, right))
-    .map((right) => ({ id: checkOf(program, right), right }));
+    .map((right) => ({ id: checkOf(program, right), right: ofDriver(right, driver) }));
   return [...own, ...electionOf({ sidecar, workload }, driver), ...secretsOf(program, driver, uses)];
 }
 
-function checkOf(program: Program, { resource, verb }: WantedRight): CheckId {
+/** A SnapshotMetadataService has the name of its driver, and a role may name it. */
+function ofDriver(right: WantedRight, driver: DriverFacts | undefined): WantedRight {
+  return right.resource === 'snapshotmetadataservices' && driver !== undefined
+    ? { ...right, name: driver.name }
+    : right;
+}
+
+function checkOf(program: Program | Service, { resource, verb }: WantedRight): CheckId {
   if (resource === 'volumeattributesclasses') return 'rights-8';
   if (resource === 'events') return 'rights-12';
   if (program === 'csi-resizer' && resource === 'pods' && verb === 'list') return 'rights-7';
@@ -121,11 +135,26 @@ function neededOf(sidecar: Sidecar, driver: DriverFacts | undefined, uses: Uses)
       return neededRules(snapshotControllerRules, {
         groups,
         distributed: isOn(sidecar, 'enable-distributed-snapshotting'),
-        validator: isOn(sidecar, 'enable-data-source-validator'),
+        // What the validator beside it needs is asked for by itself.
+        validator: false,
       }).filter(
         ({ apiGroups }) => groups || sidecar.flavour === 'ours' || !apiGroups.includes('groupsnapshot.storage.k8s.io'),
       );
+    case 'csi-external-health-monitor-controller':
+      return neededRules(healthMonitorRules, {});
+    case 'volume-data-source-validator':
+      return neededRules(validatorRules, {});
+    case 'csi-snapshot-metadata':
+      return snapshotMetadataRules.filter(
+        ({ when, resources }) =>
+          when === undefined || (resources.includes('snapshotmetadataservices') && !hasAudience(sidecar)),
+      );
   }
+}
+
+/** Upstream's releases read the SnapshotMetadataService although they have the flag. */
+function hasAudience(sidecar: Sidecar): boolean {
+  return sidecar.flavour === 'ours' && (flagOf(sidecar, 'audience') ?? '') !== '';
 }
 
 /** Upstream's csi-resizer lists the classes from 2.0 on, whether there are any or not; ours if the driver modifies volumes. */
@@ -154,18 +183,18 @@ function electionOf(
   { sidecar, workload }: { readonly sidecar: Sidecar; readonly workload: WorkloadFacts },
   driver: DriverFacts | undefined,
 ): readonly Wanted[] {
-  if (!elects(sidecar)) return [];
+  if (!hasLease(sidecar) || !elects(sidecar)) return [];
   const rules = neededRules(leaseRules, { leaderElection: true })
     // A standby works without it, and upstream's programs do not watch.
     .filter(({ verbs }) => !verbs.includes('watch'));
   const namespace = electionNamespace(sidecar, workload);
-  // In one process all controllers share a Lease of a name of their own.
-  const name = sidecar.isCombined ? undefined : leaseNameOf(sidecar.program, driver?.name ?? '');
-  const namespaced = [{ namespace, rules, ...(name !== undefined && { name }) }];
+  // In one process too each controller has the Lease of its program.
+  const name = leaseNameOf(sidecar.program, driver?.name ?? '');
+  const namespaced = [{ namespace, rules, name }];
   return wantedRights({ cluster: [], namespaced }).map((right) => ({ id: 'rights-6', right }));
 }
 
-function secretsOf(program: Program, driver: DriverFacts | undefined, { secrets }: Uses): readonly Wanted[] {
+function secretsOf(program: Program | Service, driver: DriverFacts | undefined, { secrets }: Uses): readonly Wanted[] {
   return secrets
     .filter((secret) => secret.program === program && secret.driver === driver?.name && secret.fixed !== undefined)
     .map(({ fixed, classKind, className }) => ({

@@ -3,6 +3,7 @@
 import { type Pod, pods } from '@csi-sidecars/runtime';
 import { namesDriver, registrarOf } from '../../actors/programs.ts';
 import { daemonSets, deployments, statefulSets, type Workload } from '../../cluster/kinds.ts';
+import { isOfCluster } from '../../verdict.ts';
 import { knownDrivers, linked } from './drivers.ts';
 import { sidecarsIn, type WorkloadFacts, workloadFactsOf, type WorkloadKind } from './sidecars.ts';
 import { isRead, listed, orNothing, type Read, type Source, together, value } from './source.ts';
@@ -56,11 +57,9 @@ export const podSource: Source<readonly Pod[]> = {
   },
 };
 
-/** Where the driver runs, and snapshot-controller; without a driver where any does. */
+/** Where the driver runs, and the programs of the cluster; without a driver where any does. */
 export function namespacesOf(workloads: Workloads, driver: string | undefined): readonly string[] {
-  const ofCluster = workloads.all.filter(({ sidecars }) =>
-    sidecars.some(({ program }) => program === 'snapshot-controller'),
-  );
+  const ofCluster = workloads.all.filter(({ sidecars }) => sidecars.some(({ program }) => isOfCluster(program)));
   const wanted = driver === undefined ? workloads.all : [...workloads.of(driver), ...ofCluster];
   return [...new Set(wanted.map(({ object }) => object.namespace))].toSorted();
 }
