@@ -36,7 +36,7 @@ const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly
   ...Object.fromEntries(services.map((name) => [name, { may: ['runtime', 'grpc', 'csi', 'volume', 'sidecar'] }])),
   ...Object.fromEntries(nodePrograms.map((name) => [name, { may: ['runtime', 'grpc', 'csi', 'sidecar'] }])),
   // What a person runs. No controller imports it.
-  explain: { may: ['runtime', 'csi', 'volume', 'sidecar', ...controllers] },
+  explain: { may: ['runtime', 'csi', 'volume', 'sidecar', ...controllers, ...services] },
   'all-in-one': { may: ['runtime', 'csi', 'sidecar', 'explain', ...nodePrograms, ...controllers] },
   'test-driver': { may: ['runtime', 'csi'] },
   sim: { may: ['runtime', 'csi'] },
