@@ -236,7 +236,9 @@ async function symptoms(): Promise<readonly string[]> {
       document.retry?.will === 'onChange' ? `it goes on ${document.retry.because}` : 'it goes on by itself';
     const what = change?.what ?? (document.exitCode === 3 ? goesOn : '');
     const look = document.next === null ? '' : `\`${document.next.command.join(' ')}\``;
-    const sentence = document.sentence.replaceAll('|', '\\|');
+    // What waits for nothing is shown because of its risk.
+    const shown = document.exitCode === 0 ? `risk: ${document.risk.sentence}` : document.sentence;
+    const sentence = shown.replaceAll('|', '\\|');
     rows.push([
       Number(document.row.slice(1)),
       `| ${symptom} | ${document.row}: ${sentence} | ${[what, look].filter(Boolean).join('; ')} |`,

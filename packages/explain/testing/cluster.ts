@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A cluster of objects, and the command run over it: what it prints, its exit code, and the requests that it has sent. */
+import { volumePopulators } from '@csi-sidecars/data-source-validator';
 import type {
   Event,
   KubeObject,
@@ -61,7 +62,7 @@ const furtherKinds: readonly ResourceType[] = [
     status: 'absent' as const,
     names: 'path' as const,
   })),
-  ...[endpointSlices, metadataServices, validatingWebhooks].map((resource) => ({
+  ...[endpointSlices, metadataServices, validatingWebhooks, volumePopulators].map((resource) => ({
     ...resource,
     status: 'absent' as const,
   })),

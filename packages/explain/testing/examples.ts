@@ -78,6 +78,32 @@ const deleted = (host: FakeHost, finalizers: readonly string[], seconds = 60): o
   finalizers,
 });
 const rpc = (code: string, text = 'x'): string => `rpc error: code = ${code} desc = ${text}`;
+const unrecognized = (): Arrange => {
+  const source = { apiGroup: 'x.io', kind: 'Image', name: 'a' };
+  const waiting = (host: FakeHost) =>
+    claim('data', {
+      metadata: { ...asked, creationTimestamp: ago(host, 60) },
+      spec: { dataSourceRef: source },
+    });
+  const message = 'The datasource for this PVC does not match any registered VolumePopulator';
+  return both(all(...basics), failing(waiting, ['UnrecognizedDataSourceKind', message]));
+};
+const populatorOf = (group: string, kind: string): object => ({
+  apiVersion: 'populator.storage.k8s.io/v1beta1',
+  kind: 'VolumePopulator',
+  metadata: { name: 'populator' },
+  sourceKind: { group, kind },
+});
+const unhealthy = boundClaim('data', {
+  status: {
+    healthStatus: {
+      healthConditions: [
+        { status: 'Degraded', reason: 'Rebuild' },
+        { status: 'Inaccessible', reason: 'PoolDown', message: 'pool p1 is offline' },
+      ],
+    },
+  },
+});
 const withSource = (source: object): object => claim('data', { metadata: asked, spec: { dataSource: source } });
 const snapshotSource = { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 'daily' };
 const snapshotApi = { apiVersion: 'snapshot.storage.k8s.io/v1' };
@@ -279,6 +305,28 @@ export const examples: readonly Example[] = [
       ),
   },
   {
+    row: 'X21',
+    code: 4,
+    actor: 'administrator',
+    given: 'a source of a kind that volume-data-source-validator does not know',
+    symptom: 'claim with the event `UnrecognizedDataSourceKind`',
+    arrange: unrecognized(),
+  },
+  {
+    row: 'X21',
+    code: 3,
+    actor: 'populator',
+    given: 'a source of a kind that is registered since the event about it',
+    arrange: both(unrecognized(), all(populatorOf('x.io', 'Image'))),
+  },
+  {
+    row: 'X21',
+    code: 4,
+    actor: 'administrator',
+    given: 'the same, and a populator of another group',
+    arrange: both(unrecognized(), all(populatorOf('y.io', 'Image'))),
+  },
+  {
     row: 'X22',
     code: 4,
     actor: 'user',
@@ -440,6 +488,14 @@ export const examples: readonly Example[] = [
     actor: 'csi-provisioner',
     given: 'a claim that was asked for',
     arrange: both(all(...basics, claim('data', { metadata: asked })), provisioner),
+  },
+  {
+    row: 'X40',
+    code: 0,
+    actor: 'nobody',
+    given: 'a bound claim whose volume is unhealthy',
+    symptom: 'claim with `status.healthStatus`',
+    arrange: all(...basics, volumeOf('data'), unhealthy),
   },
   { row: 'X40', code: 0, actor: 'nobody', given: 'a bound claim without a pod', arrange: all(...bound) },
   {

@@ -35,6 +35,7 @@ export const explainRules: readonly UsedRule[] = [
     resources: ['volumegroupsnapshots', 'volumegroupsnapshotcontents', 'volumegroupsnapshotclasses'],
     verbs: ['get'],
   },
+  { apiGroups: ['populator.storage.k8s.io'], resources: ['volumepopulators'], verbs: ['list'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: read },
   { apiGroups: ['apps'], resources: ['deployments', 'statefulsets', 'daemonsets'], verbs: ['list'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },

@@ -13,6 +13,7 @@ import { type Verdict, worst } from '../verdict.ts';
 import { change, type Context, getYaml, verdictOf } from './context.ts';
 import { deletedClaim } from './deleted-claim.ts';
 import { growing, modifying } from './growing.ts';
+import { withHealth } from './health.ts';
 import type { Judged, Track } from './judged.ts';
 import { mounted } from './mounting.ts';
 import { driverOf, unbound } from './unbound.ts';
@@ -37,7 +38,7 @@ export async function judgeClaim(context: Context, claim: PersistentVolumeClaim)
   const attachRequired = !isBound || driver === undefined ? undefined : await isAttachRequired(reader, driver);
   const verdict =
     isBound && volume !== undefined
-      ? await bound(context, claim, volume)
+      ? withHealth(claim, await bound(context, claim, volume))
       : (lost(claim) ?? (await unbound(context, claim)));
   const isLate = storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
   const hasSource = (claim.spec?.dataSourceRef ?? claim.spec?.dataSource) !== undefined;

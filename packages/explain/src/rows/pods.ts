@@ -18,6 +18,7 @@ import {
   sinceCreated,
   verdictOf,
 } from './context.ts';
+import { withHealth } from './health.ts';
 import { type Judged, type Track, withActor } from './judged.ts';
 import { ofPod, staging } from './mounting.ts';
 import { registration } from './registering.ts';
@@ -136,7 +137,7 @@ async function claimOfPod(
     users: valueOf(await usersOf(context.reader, claim)) ?? [pod],
   });
   const others = judged.verdict.stage === 'grow' || judged.verdict.stage === 'modify' ? [judged.verdict] : [];
-  return { ...judged, verdict: worst([own, ...others])!, object: claim, kind };
+  return { ...judged, verdict: withHealth(claim, worst([own, ...others])!), object: claim, kind };
 }
 
 async function inlineVolume(

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Rows X21 and X22: where the data of a new volume come from. */
+import { type SourceKind, volumePopulators } from '@csi-sidecars/data-source-validator';
 import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import { snapshotAnnotations, toCsiVolume, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { annotationOf, createdMs, nameOf, objectName, provisionerOf } from '../facts/objects.ts';
 import { compareSizes } from '../facts/quantities.ts';
 import type { Verdict } from '../verdict.ts';
-import { byItself, change, type Context, describe, getYaml, onChange, verdictOf } from './context.ts';
+import { byItself, change, type Context, describe, getYaml, onChange, recordedFailure, verdictOf } from './context.ts';
 
 const populatorTimeMs = 300_000;
 
@@ -20,6 +21,8 @@ export async function sourceVerdict(context: Context, claim: PersistentVolumeCla
     return await fromSnapshot(context, claim, { namespace, name });
   if (kind === 'PersistentVolumeClaim' && group === '') return await fromClaim(context, claim, { namespace, name });
   const sinceMs = createdMs(claim);
+  const unknown = await unregistered(context, claim, { group, kind });
+  if (unknown !== undefined) return unknown;
   const isLong = sinceMs !== undefined && context.reader.nowMs() - sinceMs > populatorTimeMs;
   return verdictOf(
     ['X21', isLong ? 4 : 3, 'populator', 'source'],
@@ -32,6 +35,37 @@ export async function sourceVerdict(context: Context, claim: PersistentVolumeCla
         : [],
       retry: { will: 'unknown', because: 'the populator is not known' },
       next: describe('pvc', nameOf(claim), claim.metadata?.namespace),
+    },
+  );
+}
+
+/** volume-data-source-validator has written its event, and no populator has come since. */
+async function unregistered(
+  context: Context,
+  claim: PersistentVolumeClaim,
+  { group, kind }: SourceKind,
+): Promise<Verdict | undefined> {
+  const object = objectName('PersistentVolumeClaim', claim);
+  const failure = await recordedFailure(context, object, ['UnrecognizedDataSourceKind']);
+  if (failure === undefined) return undefined;
+  const shown = group === '' ? kind : `${kind}.${group}`;
+  const read = await context.reader.list(volumePopulators, {}, `whether a populator registers ${shown}`);
+  const isRegistered =
+    read.kind === 'found' &&
+    read.value.some(({ sourceKind }) => sourceKind?.group === group && sourceKind.kind === kind);
+  if (isRegistered) return undefined;
+  return verdictOf(
+    ['X21', 4, 'administrator', 'source'],
+    `no VolumePopulator registers ${shown}: no program is known that makes a volume from it`,
+    {
+      failure,
+      since: failure.firstMs === undefined ? undefined : { atMs: failure.firstMs },
+      changes: [
+        change(`install the populator of ${shown}, with its VolumePopulator`),
+        change('make the claim again with another source', object, 'spec.dataSourceRef'),
+      ],
+      retry: onChange('when a populator makes the volume'),
+      next: { argv: ['kubectl', 'get', 'volumepopulators'], sentence: 'the kinds that are registered' },
     },
   );
 }
