@@ -54,7 +54,8 @@ export async function renderMonitoring({ driverName, stretch, alerts }: Monitori
       values: {
         driver: { name: driverName },
         // Alerts about what is off are not rendered.
-        features: { capacity: true, snapshots: true },
+        features: { capacity: true, snapshots: true, healthMonitor: true, snapshotMetadata: true },
+        sidecars: { snapshotMetadata: { tlsSecretName: 'tls' } },
         metrics: {
           enabled: true,
           dashboard: { enabled: true },
@@ -66,7 +67,11 @@ export async function renderMonitoring({ driverName, stretch, alerts }: Monitori
     }),
     render({
       chart: 'snapshot-controller',
-      values: { metrics: { enabled: true, rules: { enabled: true }, serviceMonitor: monitors.serviceMonitor } },
+      values: {
+        image: { registry: 'registry.example.com' },
+        controller: { enableDataSourceValidator: true },
+        metrics: { enabled: true, rules: { enabled: true }, serviceMonitor: monitors.serviceMonitor },
+      },
       release: 'snapshot-controller',
       namespace,
     }),

@@ -419,6 +419,59 @@ const backendDiffers: Situation = {
   },
 };
 
+const healthMonitor = 'csi-external-health-monitor-controller';
+
+const unhealthy: Situation = {
+  id: 'unhealthy',
+  title:
+    'the driver reports a volume as inaccessible, and the account of the health monitor may not write the status of its claim',
+  fires: [{ alert: 'CSIVolumeUnhealthy' }, { alert: 'CSIVolumeHealthNotStored' }],
+  prepare: async (stage) => {
+    const { ctx, start } = stage;
+    const { controlPlane, clock } = ctx.testRun;
+    const proxy = ctx.cleanUp.use(await startApiProxy(controlPlane, clock));
+    proxy.addRule({
+      when: ({ resource, verb }) => resource === 'persistentvolumeclaims' && verb === 'patch',
+      fault: { kind: 'status', point: 'before', code: 403, reason: 'Forbidden' },
+      times: Infinity,
+    });
+    await startPlainDriver(ctx);
+    await startProvisioner(stage);
+    await start(healthMonitor, { server: proxy.url, args: ['--list-volumes-interval=1s'] });
+    await createClaim(ctx, await createClass(ctx));
+    const { volume } = await untilBound(ctx);
+    const entry = { status: 'INACCESSIBLE', reason: 'NoPath', message: 'no path to the storage' } as const;
+    await ctx.driver.control.setHealth(volume.spec?.csi?.volumeHandle ?? '', [entry]);
+  },
+};
+
+const outdated: Situation = {
+  id: 'outdated',
+  title:
+    'the driver has not reported about all volumes for hours, a certificate is about to end, and a claim names an unknown kind of source',
+  hours: 2.5,
+  fires: [
+    { alert: 'CSIVolumeHealthOutdated' },
+    { alert: 'CSISnapshotMetadataCertificate', container: 'csi-snapshot-metadata' },
+    { alert: 'CSIUnknownDataSource', container: 'snapshot-controller' },
+  ],
+  // The series begin at the time 0.
+  written: [
+    { name: 'csi_sidecars_health_last_cycle_timestamp_seconds', container: healthMonitor, labels: {}, value: 1 },
+    {
+      name: 'snapshot_metadata_controller_certificate_expiry_seconds',
+      container: 'csi-snapshot-metadata',
+      labels: {},
+      value: 500_000,
+    },
+    { name: 'csi_sidecars_claims_with_unknown_source', container: 'snapshot-controller', labels: {}, value: 1 },
+  ],
+  prepare: async (stage) => {
+    await startPlainDriver(stage.ctx);
+    await startProvisioner(stage);
+  },
+};
+
 const stuck: Situation = {
   id: 'stuck',
   title: 'calls for a volume and a snapshot hang, and hours are allowed for them',
@@ -522,6 +575,8 @@ export const situations: readonly Situation[] = [
   backendDown,
   obsoleteCapacity,
   backendDiffers,
+  unhealthy,
+  outdated,
   stuck,
   newPod,
   frozenController,

@@ -157,6 +157,19 @@ describe.skipIf(!hasHelm)('metrics', () => {
     }
   });
 
+  it('given the health monitor and csi-snapshot-metadata, then they have alerts', async () => {
+    const features = { healthMonitor: true, snapshotMetadata: true };
+    const sidecars = { snapshotMetadata: { tlsSecretName: 'tls' } };
+    const objects = await renderWith({ ...withMetrics, features, sidecars }, { apiVersions: everyApi });
+    const text = JSON.stringify(one(objects, 'PrometheusRule').spec);
+    expect(text.match(/CSI(Volume|SnapshotMetadata)[A-Za-z]+(?=")/g)).toEqual([
+      'CSIVolumeUnhealthy',
+      'CSIVolumeHealthOutdated',
+      'CSIVolumeHealthNotStored',
+      'CSISnapshotMetadataCertificate',
+    ]);
+  });
+
   it('given thresholds and alerts that are switched off, then the rules follow', async () => {
     const rules = {
       enabled: true,

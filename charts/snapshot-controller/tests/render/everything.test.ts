@@ -242,6 +242,12 @@ describe.skipIf(!hasHelm)('everything on', () => {
         name: chart,
         rules: [
           ['CSISnapshotStuck', '0m', 'warning', 'Operations on snapshots have not ended for 1h.'],
+          [
+            'CSIUnknownDataSource',
+            '15m',
+            'info',
+            'The sources of {{ $value }} claims are of kinds that no VolumePopulator registers.',
+          ],
           ['CSISidecarDown', '10m', 'critical', 'snapshot-controller does not answer on its metrics port.'],
           ['CSISidecarRestarting', '0m', 'warning', 'A container of {{ $labels.pod }} restarts again and again.'],
         ].map(([alert, after, severity, summary]) => ({

@@ -43,6 +43,13 @@ describe.skipIf(!hasHelm)('the validator', () => {
     expect(metadata.annotations).toMatchObject({ 'helm.sh/resource-policy': 'keep' });
   });
 
+  it('given the switch, then an alert says how many claims name an unknown kind, and without it there is none', async () => {
+    const metrics = { enabled: true, rules: { enabled: true } };
+    const alertsIn = (objects: readonly Manifest[]) => JSON.stringify(one(objects, 'PrometheusRule').spec);
+    expect(alertsIn(await rendered({ ...on, metrics }))).toContain('CSIUnknownDataSource');
+    expect(alertsIn(await rendered({ metrics }))).not.toContain('CSIUnknownDataSource');
+  });
+
   it("given the switch and upstream's roles, then populators are granted as upstream grants them", async () => {
     const objects = await rendered({ ...on, rbac: { profile: 'compatible' } });
     expect(rulesOn(objects, 'volumepopulators')).toEqual([[['get', 'list', 'watch'], undefined]]);
