@@ -124,8 +124,8 @@ export interface Component {
   kill(): Promise<void>;
   /** SIGTERM; stays down until `start`. */
   stop(): Promise<void>;
-  /** Starts it again with the same arguments and waits until it is ready. */
-  start(): Promise<void>;
+  /** Starts it again with the same arguments, and for this time with more of them, and waits until it is ready. */
+  start(more?: readonly string[]): Promise<void>;
   /** SIGSTOP and SIGCONT. */
   pause(): void;
   resume(): void;

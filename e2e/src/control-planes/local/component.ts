@@ -32,9 +32,9 @@ export function createComponent(plan: ComponentPlan, { clock, command, logFile }
     get pid() {
       return running().pid;
     },
-    start: async () => {
+    start: async (more = []) => {
       if (child !== undefined && child.exit === undefined) throw new Error(`${plan.name} runs already`);
-      child = await startProcess({ name: plan.name, command, args: plan.args, logFile }, clock);
+      child = await startProcess({ name: plan.name, command, args: [...plan.args, ...more], logFile }, clock);
       await waitUntilReady(plan, child, clock);
     },
     stop: async () => {

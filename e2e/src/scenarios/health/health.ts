@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/** V-01 to V-03: the health that a driver reports, in the status of the claim. */
+/** V-01 to V-04: the health that a driver reports, in the status of the claim. */
 import assert from 'node:assert/strict';
-import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import { readFileSync } from 'node:fs';
+import { events, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import type { HealthEntry } from '@csi-sidecars/test-driver';
 import type { ScenarioContext } from '../context.ts';
+import { freePorts } from '../../control-planes/local/free-ports.ts';
+import { request } from '../../suite-client/request.ts';
 import { startReplicas, takeTurns } from '../availability/replicas.ts';
+import { restartCorePrograms } from '../chaos/disruption.ts';
+import { ownRequests } from '../own-requests.ts';
 import { createClaim, createClass, untilBound, untilEvent } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
 
@@ -52,6 +57,20 @@ async function follow(ctx: ScenarioContext, id: string): Promise<void> {
   await untilShown(ctx, 'Degraded SlowDisk', 'Inaccessible NoPath');
   await ctx.driver.control.setHealth(id, []);
   await untilShown(ctx);
+}
+
+/** With these arguments more, for this time. */
+async function restartApiServer(ctx: ScenarioContext, more: readonly string[] = []): Promise<void> {
+  const server = ctx.testRun.controlPlane.components.get('kube-apiserver');
+  assert.ok(server !== undefined);
+  await server.kill();
+  await server.start(more);
+  await restartCorePrograms(ctx);
+}
+
+async function droppedAt(port: number): Promise<number> {
+  const { text } = await request({ url: `http://127.0.0.1:${port}/metrics` });
+  return Number(/^csi_volume_health_status_writes_dropped_total (\d+)$/m.exec(text)?.[1] ?? 0);
 }
 
 export const health: readonly Scenario[] = [
@@ -122,6 +141,51 @@ export const health: readonly Scenario[] = [
       await untilShown(ctx, 'Inaccessible NoPath');
       await ctx.driver.control.setHealth(id, []);
       await untilShown(ctx);
+    },
+  },
+  {
+    id: 'V-04',
+    title:
+      'the API server has the gate CSIVolumeHealth off: one claim is tried in each cycle, with one warning and no event; with the gate on, all claims show their health',
+    needs: [...needs, 'api-server-control', 'audit'],
+    exclusive: ['api-server'],
+    upstream: 'It tries every claim in each cycle.',
+    run: async (ctx) => {
+      await ctx.startDriver();
+      const id = await ready(ctx);
+      ctx.cleanUp.defer(() => restartApiServer(ctx));
+      await restartApiServer(ctx, ['--feature-gates=CSIVolumeHealth=false']);
+      // It is bound when the API server has read the roles.
+      await createClaim(ctx, ctx.nameOf('class'), { name: 'other' });
+      const { volume } = await untilBound(ctx, 'other');
+      await ctx.driver.control.setHealth(id, [slow]);
+      await ctx.driver.control.setHealth(volume.spec?.csi?.volumeHandle ?? '', [gone]);
+      const { metrics } = await freePorts(['metrics']);
+      const monitor = await ctx.startSidecar(program, {
+        args: ['--list-volumes-interval=1s', `--http-endpoint=127.0.0.1:${metrics}`],
+      });
+      await ctx.eventually('five writes were dropped', async () => (await droppedAt(metrics)) >= 5);
+      const patches = ownRequests(ctx).filter(
+        ({ verb, resource, subresource }) =>
+          verb === 'patch' && resource === 'persistentvolumeclaims' && subresource === 'status',
+      );
+      const lists = (await ctx.driver.control.calls()).filter(({ method }) =>
+        method.endsWith('/ControllerListVolumeHealth'),
+      );
+      // In the first cycle both claims are under way before an answer lacks the field.
+      assert.ok(patches.length <= lists.length + 1, `${patches.length} patches in ${lists.length} cycles`);
+      assert.equal(await shownBy(ctx), undefined);
+      const { items } = await ctx.api.list(events, { namespace: ctx.namespace });
+      assert.deepEqual(
+        items.filter(({ source }) => source?.component?.startsWith('csi-pv-monitor') === true),
+        [],
+      );
+      const warnings = readFileSync(monitor.logFile, 'utf8')
+        .split('\n')
+        .filter((line) => /^[WEF]\d{4} /.test(line));
+      assert.equal(warnings.length, 1, warnings.join('\n'));
+      await restartApiServer(ctx);
+      await untilShown(ctx, 'Degraded SlowDisk');
     },
   },
 ];
