@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { aClaim, aVolume, degraded, storedDegraded, type VolumeFacts } from '../testing/builders.ts';
 import { aMonitor } from '../testing/monitor-fixture.ts';
 
+const hostPath = { csi: undefined, hostPath: { path: '/x' } } as unknown as NonNullable<VolumeFacts['spec']>;
 const inTree = { csi: undefined, gcePersistentDisk: { pdName: 'disk' } } as unknown as NonNullable<VolumeFacts['spec']>;
 
 describe.each(['list', 'get'] as const)('a driver that is asked to %s', (mode) => {
@@ -26,7 +27,8 @@ describe.each(['list', 'get'] as const)('a driver that is asked to %s', (mode) =
 
   it.each<[string, VolumeFacts]>([
     ['of another driver', { driver: 'other.csi.example.com' }],
-    ['of an in-tree plugin', { spec: inTree }],
+    ['of an in-tree plugin that another driver replaces', { spec: inTree }],
+    ['of no driver', { spec: hostPath }],
   ])('[health-monitor#48] given a volume %s, then it is skipped', async (_, facts) => {
     const m = await ofVolume(facts);
     expect([m.writes(), m.asked().filter((call) => call !== 'List')]).toEqual([[], []]);
@@ -78,6 +80,21 @@ describe.each(['list', 'get'] as const)('a driver that is asked to %s', (mode) =
     expect(m.shown()).toEqual(storedDegraded);
   });
 });
+
+it.each(['list', 'get'] as const)(
+  '[health-monitor#48] given a volume of the in-tree plugin that the driver replaces, and a driver that is asked to %s, then its claim shows the health',
+  async (mode) => {
+    const handle = 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/disk';
+    const m = await aMonitor({
+      mode,
+      driver: 'pd.csi.storage.gke.io',
+      seed: [aVolume({ spec: inTree }), aClaim()],
+      reports: { [handle]: degraded },
+    });
+    await m.cycle();
+    expect(m.shown()).toEqual(storedDegraded);
+  },
+);
 
 it('[health-monitor#54] given a claim that is created again between the cache and the patch, then the new claim is never marked', async () => {
   const lag = { kind: 'lag', ms: 10_000 } as const;

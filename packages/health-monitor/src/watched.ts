@@ -4,7 +4,7 @@
  *
  * | kind | kept | as |
  * |---|---|---|
- * | PersistentVolume | of this driver | identity, phase, deletion, handle, reference to the claim |
+ * | PersistentVolume | of this driver, and of the in-tree plugin that it replaces | identity, phase, deletion, handle, reference to the claim |
  * | PersistentVolumeClaim | those with a volume | identity, name of the volume, health |
  *
  * Both are only read, and claims are patched, so partial objects in the cache are enough.
@@ -20,6 +20,7 @@ import {
   persistentVolumes,
   toObjectKey,
 } from '@csi-sidecars/runtime';
+import { toCsiVolume } from '@csi-sidecars/volume';
 import { healthOf } from './report/health-status.ts';
 
 export interface Watched {
@@ -40,7 +41,7 @@ export function watchedBy({ driverName }: { readonly driverName: string }): Watc
       indexers: { handle: (volume) => [handleOf(volume)] },
       transform: {
         id: `health-monitor volumes of ${driverName}`,
-        apply: (volume) => (volume.spec?.csi?.driver === driverName ? trimVolume(volume) : undefined),
+        apply: (volume) => trimVolume(volume, driverName),
       },
     },
     claims: {
@@ -53,13 +54,17 @@ export function watchedBy({ driverName }: { readonly driverName: string }): Watc
   };
 }
 
-function trimVolume({ metadata, spec, status }: PersistentVolume): PersistentVolume {
+/** Undefined: it is not of this driver. An in-tree volume is kept as the CSI volume that it is for the driver. */
+function trimVolume(volume: PersistentVolume, driverName: string): PersistentVolume | undefined {
+  const csi = toCsiVolume(volume);
+  if (csi.kind !== 'ok' || csi.value.csi.driver !== driverName) return undefined;
+  const { metadata, spec, status } = volume;
   const { namespace, name, uid } = spec?.claimRef ?? {};
   const { deletionTimestamp } = metadata ?? {};
   return {
     metadata: { ...identityOf(metadata), ...definedOnly({ deletionTimestamp }) },
     spec: {
-      csi: { driver: spec?.csi?.driver ?? '', volumeHandle: spec?.csi?.volumeHandle ?? '' },
+      csi: { driver: driverName, volumeHandle: csi.value.csi.volumeHandle ?? '' },
       ...(spec?.claimRef === undefined ? {} : { claimRef: definedOnly({ namespace, name, uid }) }),
     },
     status: definedOnly({ phase: status?.phase }),

@@ -34,6 +34,8 @@ export interface FixtureOptions extends StartOptions {
   readonly settings?: Partial<HealthMonitorSettings>;
   /** Default: `list`, a driver that lists and answers about single volumes. */
   readonly mode?: 'list' | 'get';
+  /** The name of the driver. Default: that of the builders. */
+  readonly driver?: string;
   /** By handle. Volumes that are not named are healthy. */
   readonly reports?: Readonly<Record<string, Entries | CsiError>>;
   /** Whether the API server stores the health of claims. `keeps`: it changes nothing. Default: `on`. */
@@ -87,9 +89,12 @@ export async function aMonitor(options: FixtureOptions = {}): Promise<Fixture> {
           client: gated(ports.client, (ref) => gate.state === 'on' || (gate.state === 'off' && hasField(cluster, ref))),
         },
         {
-          driver: aDriver({
-            controller: mode === 'list' ? ['GET_VOLUME_HEALTH', 'LIST_VOLUME_HEALTH'] : ['GET_VOLUME_HEALTH'],
-          }),
+          driver: {
+            ...aDriver({
+              controller: mode === 'list' ? ['GET_VOLUME_HEALTH', 'LIST_VOLUME_HEALTH'] : ['GET_VOLUME_HEALTH'],
+            }),
+            name: options.driver ?? driverName,
+          },
           settings,
         },
       ),
