@@ -181,6 +181,11 @@
 {{- $controllers := include "csi-driver.controllers" . | fromYamlArray -}}
 {{- $combined := ternary (include "csi-driver.combinedControllers" . | fromYamlArray) list $on.combined -}}
 {{- $ours := and $on.combined $on.controllerPod -}}
+{{- if $on.healthMonitor -}}
+{{- range $name := list "workers" "retry" -}}
+{{- if index $v.sidecars.healthMonitor $name }}{{ fail (printf "sidecars.healthMonitor.%s is no setting of the health monitor: set workerThreads for the calls at once; its retries have no interval" $name) }}{{ end -}}
+{{- end -}}
+{{- end -}}
 {{- range $key := concat $controllers (ternary (list "livenessProbe" "nodeDriverRegistrar") (list "livenessProbe") $on.nodePod) -}}
 {{- $s := index $v.sidecars $key -}}
 {{- if has $key $combined -}}

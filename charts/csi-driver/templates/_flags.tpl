@@ -96,11 +96,9 @@ true
 {{- if kindIs "invalid" $burst }}{{ $burst = $root.Values.sidecars.kubeApi.burst }}{{ end -}}
 {{- if not (kindIs "invalid" $burst) }}{{ $flags = append $flags (printf "kube-api-burst=%d" (int $burst)) }}{{ end -}}
 {{- end -}}
-{{- if ne $key "healthMonitor" -}}
 {{- with dig "retry" "start" "" $s }}{{ $flags = append $flags (printf "retry-interval-start=%s" .) }}{{ end -}}
 {{- with dig "retry" "max" "" $s }}{{ $flags = append $flags (printf "retry-interval-max=%s" .) }}{{ end -}}
 {{- with $s.workers }}{{ $flags = append $flags (printf "%s=%d" (ternary "workers" "worker-threads" (eq $key "resizer")) (int .)) }}{{ end -}}
-{{- end -}}
 {{- end -}}
 {{- if eq $key "provisioner" -}}
 {{- if $s.extraCreateMetadata }}{{ $flags = append $flags "extra-create-metadata" }}{{ end -}}

@@ -37,6 +37,15 @@ describe.skipIf(!hasHelm)('the hook of helm test', () => {
     });
   });
 
+  it('given the health monitor, then the test waits for its Lease if it has a container of its own, because beside others it may have nothing to do', async () => {
+    const features = { healthMonitor: true };
+    const lease = `external-health-monitor-leader-${driverName.replaceAll('.', '-')}`;
+    expect(flagsIn(await hookOf({ features }))['leases']).toContain(lease);
+    const together = flagsIn(await hookOf({ features, sidecars: { combined: { enabled: true } } }))['leases'];
+    expect(together).not.toContain(lease);
+    expect(together).toContain('external-resizer-');
+  });
+
   it('given the hook, then each of its objects goes when the test has passed, and exists before the pod does', async () => {
     const objects = await hookOf({ test: { storageClass: 'fast' } });
     expect(objects.map(({ kind }) => kind).toSorted()).toEqual(

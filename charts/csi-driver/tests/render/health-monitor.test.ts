@@ -110,12 +110,6 @@ describe.skipIf(!hasHelm)('the health monitor', () => {
     },
   );
 
-  it('given workers or an interval of retries, then they are given to the other controllers only', async () => {
-    const monitor = await monitorWith({ own: { workers: 5, retry: { start: '1s', max: '2s' } } });
-    expect(unknownTo(monitor)).toEqual([]);
-    expect(flagsOf(monitor)['worker-threads']).toBe(undefined);
-  });
-
   it('[packaging#68] given a role of the minimal profile, then it is what the program uses, which its own table says too', async () => {
     const { rules } = manifests.find((each) => each.name === name)!;
     expect(Object.fromEntries(rules.flatMap(({ resources, verbs }) => resources.map((each) => [each, verbs])))).toEqual(
@@ -181,6 +175,19 @@ describe.skipIf(!hasHelm)("upstream's health monitor", () => {
   ])('[packaging#57] given %s, which only our program knows, then it is refused', async (_, own, text) => {
     expect(await refusal({ own: { ...own, ...ofUpstream } })).toContain(`sidecars.healthMonitor.${text}`);
   });
+
+  it.each([
+    ['workers', { workers: 3 }],
+    ['retry', { retry: { start: '1s' } }],
+  ])(
+    'given the value %s, which its program does not have, then it is refused, with our image, with that of upstream and in the combined container',
+    async (value, own) => {
+      const text = `sidecars.healthMonitor.${value} is no setting of the health monitor`;
+      expect(await refusal({ own })).toContain(text);
+      expect(await refusal({ own: { ...own, ...ofUpstream } })).toContain(text);
+      expect(await refusal({ own, sidecars: combined })).toContain(text);
+    },
+  );
 
   it.each([
     ['a tag below v0.19.0', upstreamWith('v0.18.0')],
