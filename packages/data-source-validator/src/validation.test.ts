@@ -162,6 +162,22 @@ describe('the verdict', () => {
   });
 });
 
+it('given 1,000 changes of claims without a source in each second, then each is counted, and nothing is written', async () => {
+  const names = Array.from({ length: 1_000 }, (_, index) => `claim-${index}`);
+  const it = await aValidator({ seed: names.map((name) => aClaim(undefined, { name })) });
+  const before = it.server.requests.length;
+  for (let second = 1; second <= 3; second += 1) {
+    for (const name of names)
+      it.server.objects.change(persistentVolumeClaims, { namespace: 'team', name }, (claim) => ({
+        ...claim,
+        metadata: { ...claim.metadata, labels: { second: String(second) } },
+      }));
+    await it.pass(1_000, 100);
+  }
+  expect([it.counted(), it.writes(), it.events()]).toEqual([{ empty: 4_000 }, [], []]);
+  expect(it.server.requests.length - before).toBe(0);
+}, 60_000);
+
 describe('the registry', () => {
   it('[data-source-validator#17] given no definition of populators, then nothing is checked and one warning is logged; when it is installed, then checks begin', async () => {
     const it = await aValidator({ definition: 'missing', seed: [aClaim(), claimOf(foreignKind, { name: 'bad' })] });
