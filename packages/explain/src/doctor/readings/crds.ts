@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The definitions of the snapshot kinds and of VolumePopulator, and whether the service that converts them has somebody who answers. */
+/** The definitions of the snapshot kinds and of VolumePopulator, and whether the service that converts them has an endpoint that answers. */
 import { volumePopulators } from '@csi-sidecars/data-source-validator';
 import { crds, endpointSlices, type Crd } from '../../cluster/kinds.ts';
 import { authorityOf } from './authority.ts';
