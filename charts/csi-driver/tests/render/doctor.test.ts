@@ -7,6 +7,7 @@ import { leases } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { leaseNameOf } from '../../../../packages/explain/src/actors/programs.ts';
 import { add, ago, lease } from '../../../../packages/explain/testing/cluster.ts';
+import { withHealthGate } from '../../../../packages/explain/testing/further-programs.ts';
 import { doctor, snapshotClass } from '../../../../packages/explain/testing/installation.ts';
 import { objectsOf } from '../../../testing/differences.ts';
 import { hasHelm } from '../../../testing/helm.ts';
@@ -31,7 +32,8 @@ const rendered = new Map<Name, Promise<readonly Manifest[]>>();
 async function installationOf(name: Name): Promise<Installed> {
   const manifests = rendered.get(name) ?? objectsOf(chart, name);
   rendered.set(name, manifests);
-  return installed(await manifests, keys[name]);
+  // One of them has a health monitor.
+  return installed(await manifests, keys[name], { intercept: withHealthGate(1) });
 }
 
 async function foundIn({ host }: Installed): Promise<readonly string[]> {
