@@ -133,6 +133,48 @@ async function answering(serve: (stream: ServerHttp2Stream) => void) {
   return result.end;
 }
 
+it('given a driver, then it may send 16 KiB of a stream that is not read', async () => {
+  let window: number | undefined;
+  await answering((stream) => {
+    window = stream.session?.remoteSettings.initialWindowSize;
+    stream.close(2);
+  });
+  expect(window).toBe(16 * 1024);
+});
+
+it('given an empty message, and one that arrives byte by byte, then both are read', async () => {
+  const end = { 'grpc-status': '0' };
+  const messages: number[] = [];
+  const folder = mkdtempSync(join(tmpdir(), 'stream-'));
+  const server = createServer();
+  server.on('stream', (stream: ServerHttp2Stream) => {
+    stream.respond(grpc, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers(end));
+    const bytes = [...Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 1, 2, 3])];
+    const next = (): void => {
+      const byte = bytes.shift();
+      if (byte === undefined) stream.end();
+      else stream.write(Buffer.from([byte]), () => setImmediate(next));
+    };
+    next();
+  });
+  await new Promise<void>((resolve) => server.listen(join(folder, 's'), resolve));
+  const streams = createDriverStreams(join(folder, 's'));
+  const stream = streams.open(allocated, {}, { signal: never });
+  for (;;) {
+    const next = await stream.next();
+    if (next.done === true) {
+      expect(next.value.code).toBe('OK');
+      break;
+    }
+    messages.push(next.value.length);
+  }
+  expect(messages).toEqual([0, 3]);
+  streams.close();
+  await new Promise((resolve) => server.close(resolve));
+  rmSync(folder, { recursive: true });
+});
+
 const grpc = { ':status': 200, 'content-type': 'application/grpc' };
 it.each([
   {

@@ -29,6 +29,9 @@ const codecOf: MethodCodecs = /* @__PURE__ */ methodCodecs(csiDescriptor);
 /** Node counts what the streams of a session hold against this. Each may hold its window and what it has read ahead. */
 const sessionMemoryMib = 128;
 
+/** What a driver may send of a stream that is not read. The socket is one of this machine, so more makes no stream faster. */
+const windowBytes = 16 * 1024;
+
 /** @param address in the syntax of `--csi-address`; throws for one that can never work. */
 export function createDriverStreams(address: string): DriverStreams {
   const target = parseAddress(address);
@@ -41,7 +44,7 @@ export function createDriverStreams(address: string): DriverStreams {
     session = connectHttp2('http://localhost', {
       createConnection: () => socket,
       maxSessionMemory: sessionMemoryMib,
-      settings: { enablePush: false },
+      settings: { enablePush: false, initialWindowSize: windowBytes },
     });
     // The streams report it.
     session.on('error', () => undefined);

@@ -18,7 +18,7 @@ import {
   timeoutText,
   type Header,
 } from '@csi-sidecars/grpc';
-import { createMessageCutter } from './message-parts.ts';
+import { createMessageReader } from './message-reader.ts';
 
 export interface StreamEnd extends Status {
   /** `google.rpc.Status` in binary form, as the peer sent it. */
@@ -57,25 +57,26 @@ export async function* callStream(session: ClientHttp2Session, call: StreamCall)
   stream.once('trailers', (headers) => (trailers = headers));
   const closed = once(stream, 'close').catch(() => undefined);
   signal.addEventListener('abort', reset, { once: true });
-  const cutter = createMessageCutter();
+  const reader = createMessageReader(stream);
   try {
     stream.end(frameMessage(call.message));
-    try {
-      // Without destroying the stream at an early end: that would reset it without the code of a cancellation.
-      for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-        const result = cutter.cut(chunk);
-        if (result.kind === 'refused') return result.status;
-        yield* result.messages;
-        if (signal.aborted) return canceled;
+    let isCutOff = false;
+    for (;;) {
+      const next = await reader.next();
+      if (signal.aborted) return canceled;
+      if (next.kind === 'refused') return next.status;
+      if (next.kind === 'ended') {
+        isCutOff = next.isWithinMessage;
+        break;
       }
-    } catch (error) {
-      failure ??= error;
+      yield next.message;
+      if (signal.aborted) return canceled;
     }
     await closed;
     if (signal.aborted) return canceled;
     const end = endOf({ head, trailers }) ?? resetEnd(stream, session, failure);
-    const isCutOff = end.code === 'OK' && cutter.isWithinMessage();
-    return isCutOff ? { code: 'Internal', detail: 'the stream has ended within a message' } : end;
+    if (end.code !== 'OK' || !isCutOff) return end;
+    return { code: 'Internal', detail: 'the stream has ended within a message' };
   } finally {
     signal.removeEventListener('abort', reset);
     if (!stream.closed) reset();

@@ -14,10 +14,21 @@ import { runInProcess } from './run-in-process.ts';
 import type { ProgramDeps } from './run-controller-program.ts';
 import type { ApiOptions, ProcessHost, ScrapedMetrics } from './host.ts';
 
+export interface MainOptions {
+  /** `small`: it does not grow with the work. For a program that makes few objects, and passes bytes on. Default: `growing`. */
+  readonly youngGeneration?: 'growing' | 'small';
+}
+
 /** Runs a program in this process and ends it with the program's exit code. The last call of a `main.ts`. */
-export async function runMain(name: string, run: (deps: ProgramDeps) => Promise<number>): Promise<void> {
+export async function runMain(
+  name: string,
+  run: (deps: ProgramDeps) => Promise<number>,
+  { youngGeneration = 'growing' }: MainOptions = {},
+): Promise<void> {
   const files = systemFiles();
-  using _ = keepHeapSmall({ heap: nodeHeap(), clock: systemClock() });
+  const heap = nodeHeap();
+  const kept = youngGeneration === 'growing' ? heap : { ...heap, growYoungGeneration: () => undefined };
+  using _ = keepHeapSmall({ heap: kept, clock: systemClock() });
   await runInProcess({ name, usageText, openMetrics }, ({ host, lifecycle }) =>
     run({ host: { ...host, files, connectApi: (options) => connect({ ...host, files }, options) }, lifecycle }),
   );
