@@ -17,7 +17,6 @@ export interface MessageReader {
 }
 
 const headBytes = 5;
-const nothing = Buffer.alloc(0);
 
 /** Reads the stream from now on; nothing else may. */
 export function createMessageReader(stream: Readable): MessageReader {
@@ -53,7 +52,7 @@ export function createMessageReader(stream: Readable): MessageReader {
           `grpc: received message larger than max (${length} vs. ${maxMessageBytes})`,
         );
       }
-      const message = length === 0 ? nothing : await take(length);
+      const message = await take(length);
       if (message === undefined || message.length < length) return { kind: 'ended', isWithinMessage: true };
       // A copy: these bytes are a piece of the 64 KiB that the socket read at once, and would keep all of them.
       return { kind: 'message', message: Buffer.from(message) };
@@ -61,9 +60,9 @@ export function createMessageReader(stream: Readable): MessageReader {
   };
 }
 
-/** Never asks for more than there is: Node would let the stream hold as much from then on. */
+/** Never asks for more than the stream reads ahead: Node would let it hold as much from then on. */
 function takePart(stream: Readable, most: number): Buffer | undefined {
-  const there = Math.min(most, stream.readableLength);
+  const there = Math.min(most, stream.readableLength, stream.readableHighWaterMark);
   // Of a stream that is at its end this notices the end.
   return (stream.read(there) as Buffer | null) ?? undefined;
 }
