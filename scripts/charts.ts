@@ -7,8 +7,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dump } from 'js-yaml';
 import { dashboard } from './charts/dashboard.ts';
-import { olderHealthMonitor, upstreamOnly } from './charts/foreign-rules.ts';
-import { capacityProfiles, leaseProfiles, profilesOf } from './charts/rules.ts';
+import { olderHealthMonitor, upstreamMetadata } from './charts/foreign-rules.ts';
+import { capacityProfiles, leaseProfiles, minimalOf, profilesOf } from './charts/rules.ts';
 import { schemaOf, valuesList } from './charts/values-schema.ts';
 
 const charts = join(import.meta.dirname, '..', 'charts');
@@ -35,7 +35,7 @@ writeFileSync(
       attacher: profilesOf('csi-attacher'),
       resizer: profilesOf('csi-resizer'),
       snapshotter: profilesOf('csi-snapshotter'),
-      ...upstreamOnly,
+      snapshotMetadata: { minimal: minimalOf('csi-snapshot-metadata'), compatible: upstreamMetadata },
       healthMonitor: { ...healthMonitor, compatible: [...healthMonitor.compatible, olderHealthMonitor] },
     },
     leases: leaseProfiles(),

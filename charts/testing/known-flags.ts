@@ -10,6 +10,7 @@ export const programOf: Readonly<Record<string, string>> = {
   'csi-resizer': 'csi-resizer',
   'csi-snapshotter': 'csi-snapshotter',
   'csi-external-health-monitor-controller': 'csi-external-health-monitor-controller',
+  'csi-snapshot-metadata': 'csi-snapshot-metadata',
   'node-driver-registrar': 'csi-node-driver-registrar',
   'liveness-probe': 'livenessprobe',
   'csi-sidecars': 'csi-sidecars',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What programs of upstream need that no table of ours says. Upstream's file for csi-snapshot-metadata lacks two rules. */
+/** What programs of upstream need that no table of ours says. */
 import type { PolicyRule } from '@csi-sidecars/runtime';
-import type { ChartRule, Profiles } from './rules.ts';
+import type { ChartRule } from './rules.ts';
 
 const always = (group: string, resources: readonly string[], verbs: readonly string[]): ChartRule => ({
   feature: 'always',
@@ -24,20 +24,13 @@ export const olderHealthMonitor: ChartRule = {
   verbs: reads,
 };
 
-/** By their keys in the chart: the programs that only upstream builds. */
-export const upstreamOnly: Readonly<Record<'snapshotMetadata', Profiles<ChartRule>>> = {
-  snapshotMetadata: {
-    minimal: [
-      always('authentication.k8s.io', ['tokenreviews'], ['create']),
-      always('authorization.k8s.io', ['subjectaccessreviews'], ['create']),
-      always(snapshots, contents, ['get']),
-      always(snapshots, ['volumesnapshotclasses'], ['get', 'list']),
-    ],
-    compatible: [
-      always('authentication.k8s.io', ['tokenreviews'], ['create', 'get']),
-      always('authorization.k8s.io', ['subjectaccessreviews'], ['create', 'get']),
-      always(snapshots, contents, ['get', 'list']),
-      always(snapshots, ['volumesnapshotclasses'], ['get', 'list']),
-    ],
-  },
-};
+/**
+ * What csi-snapshot-metadata v1.1.0 uses. Its manifest grants writes to the SnapshotMetadataServices of all drivers, which it does not use, and lacks
+ * the classes, without which every request fails.
+ */
+export const upstreamMetadata: readonly ChartRule[] = [
+  always('authentication.k8s.io', ['tokenreviews'], ['create', 'get']),
+  always('authorization.k8s.io', ['subjectaccessreviews'], ['create', 'get']),
+  always(snapshots, contents, ['get', 'list']),
+  always(snapshots, ['volumesnapshotclasses'], ['get', 'list']),
+];

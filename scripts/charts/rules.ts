@@ -45,6 +45,9 @@ const featureOf: Readonly<Record<string, string | undefined>> = {
   'the gate CSIVolumeGroupSnapshot is on, and the cluster has its kinds': 'groupSnapshots',
   'a content or its class names a secret': undefined,
   '`--enable-distributed-snapshotting` is on': 'distributedSnapshotting',
+  // By the name of its object, in the template.
+  '`--audience` is not set': undefined,
+  'a class names a secret': undefined,
 };
 
 /** The file with upstream's rules, by program. */
@@ -59,10 +62,15 @@ const stockFiles: Readonly<Record<string, string>> = {
 
 const rbacFolder = join(import.meta.dirname, '..', '..', 'e2e', 'rbac', 'stock');
 
-export function profilesOf(program: string): Profiles<ChartRule> {
+/** What the program uses. */
+export function minimalOf(program: string): readonly ChartRule[] {
   const manifest = manifests.find(({ name }) => name === program);
   if (manifest === undefined) throw new Error(`there is no program ${program}`);
-  const minimal = mergedRules(manifest.rules.flatMap(toChartRule));
+  return mergedRules(manifest.rules.flatMap(toChartRule));
+}
+
+export function profilesOf(program: string): Profiles<ChartRule> {
+  const minimal = minimalOf(program);
   const stock = stockRules(program, 'ClusterRole').map((rule) => toRule(rule, 'always'));
   return { minimal, compatible: [...stock, ...minimal.flatMap((rule) => beyond(stock, rule))] };
 }

@@ -23,7 +23,8 @@ true
 {{- if kindIs "invalid" $level }}{{ $level = $root.Values.sidecars.logLevel }}{{ end -}}
 {{- $flags := list (printf "v=%v" (int $level)) -}}
 {{- $since := dict "provisioner" "5.2.0" "attacher" "4.6.0" "resizer" "1.13.0" "snapshotter" "8.3.0" "livenessProbe" "2.13.0" "nodeDriverRegistrar" "2.11.0" "healthMonitor" "0.18.0" -}}
-{{- if and (hasKey $since $key) (include "csi-driver.knows" (list $root $key (get $since $key))) -}}
+{{- $ours := and (eq $key "snapshotMetadata") (not (include "csi-driver.isUpstream" (list $root $key))) -}}
+{{- if or $ours (and (hasKey $since $key) (include "csi-driver.knows" (list $root $key (get $since $key)))) -}}
 {{- $flags = append $flags (printf "logging-format=%s" $root.Values.sidecars.loggingFormat) -}}
 {{- end -}}
 {{- toYaml $flags -}}
@@ -86,7 +87,7 @@ true
 {{- $flags = append $flags "tls-key=/tmp/certificates/tls.key" -}}
 {{- $flags = append $flags (printf "port=%v" (int $root.Values.ports.controller.snapshotMetadata)) -}}
 {{- with $s.audience }}{{ $flags = append $flags (printf "audience=%s" .) }}{{ end -}}
-{{- else -}}
+{{- end -}}
 {{- with $s.timeout }}{{ $flags = append $flags (printf "timeout=%s" .) }}{{ end -}}
 {{- if not (and (eq $key "healthMonitor") (include "csi-driver.runsUpstream" (list $root $key))) -}}
 {{- $qps := dig "kubeApi" "qps" nil $s -}}
@@ -96,6 +97,7 @@ true
 {{- if kindIs "invalid" $burst }}{{ $burst = $root.Values.sidecars.kubeApi.burst }}{{ end -}}
 {{- if not (kindIs "invalid" $burst) }}{{ $flags = append $flags (printf "kube-api-burst=%d" (int $burst)) }}{{ end -}}
 {{- end -}}
+{{- if not (has $key (list "healthMonitor" "snapshotMetadata")) -}}
 {{- with dig "retry" "start" "" $s }}{{ $flags = append $flags (printf "retry-interval-start=%s" .) }}{{ end -}}
 {{- with dig "retry" "max" "" $s }}{{ $flags = append $flags (printf "retry-interval-max=%s" .) }}{{ end -}}
 {{- with $s.workers }}{{ $flags = append $flags (printf "%s=%d" (ternary "workers" "worker-threads" (eq $key "resizer")) (int .)) }}{{ end -}}
@@ -186,7 +188,7 @@ true
 {{- $flags = concat $flags (include "csi-driver.ownFlags" (list $root $key) | fromYamlArray) -}}
 {{- if include "csi-driver.hasEndpoint" . -}}
 {{- $flags = append $flags (include "csi-driver.endpoint" (list $root $where (include "csi-driver.port" .))) -}}
-{{- if not (include "csi-driver.isUpstream" (list $root $key)) -}}
+{{- if not (or (eq $key "snapshotMetadata") (include "csi-driver.isUpstream" (list $root $key))) -}}
 {{- with include "csi-driver.debugExplain" (list $root $where) }}{{ $flags = append $flags . }}{{ end -}}
 {{- end -}}
 {{- end -}}

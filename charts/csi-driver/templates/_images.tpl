@@ -6,7 +6,7 @@ provisioner: {container: csi-provisioner, image: csi-provisioner, port: prov-met
 attacher: {container: csi-attacher, image: csi-attacher, port: attach-metrics, upstreamTag: v4.13.0}
 resizer: {container: csi-resizer, image: csi-resizer, port: resize-metrics, upstreamTag: v2.3.0}
 snapshotter: {container: csi-snapshotter, image: csi-snapshotter, port: snap-metrics, upstreamTag: v8.7.0}
-snapshotMetadata: {container: csi-snapshot-metadata, image: csi-snapshot-metadata, port: snapmeta-http, upstreamOnly: true, upstreamTag: v1.1.0}
+snapshotMetadata: {container: csi-snapshot-metadata, image: csi-snapshot-metadata, port: snapmeta-http, upstreamTag: v1.1.0}
 healthMonitor: {container: csi-external-health-monitor-controller, image: csi-external-health-monitor-controller, port: health-metrics, upstreamTag: v0.19.0}
 livenessProbe: {container: liveness-probe, image: livenessprobe, port: lp-metrics, upstreamTag: v2.20.0}
 nodeDriverRegistrar: {container: node-driver-registrar, image: csi-node-driver-registrar, port: reg-healthz, upstreamTag: v2.18.0}
@@ -64,9 +64,7 @@ the sources, whose images are in no public registry.
 {{- $repository := default $program.image $image.repository -}}
 {{- $registry := default $root.Values.sidecars.image.registry $image.registry | default "" -}}
 {{- $said := include "csi-driver.statedImplementation" . -}}
-{{- if and $program.upstreamOnly (not $image.registry) (not (include "csi-driver.inUpstreamsRegistry" $registry)) -}}
-{{- $registry = include "csi-driver.upstreamsRegistry" . -}}
-{{- else if not $registry -}}
+{{- if not $registry -}}
 {{- if ne $said "upstream" }}{{ $registry = dig "registry" "" (include "csi-driver.released" $root | fromYaml) }}{{ end -}}
 {{- if and (not $registry) (ne $said "csi-sidecars") }}{{ $registry = include "csi-driver.upstreamsRegistry" . }}{{ end -}}
 {{- end -}}
@@ -81,11 +79,8 @@ the sources, whose images are in no public registry.
 {{- define "csi-driver.isUpstream" -}}
 {{- $root := index . 0 -}}
 {{- $key := index . 1 -}}
-{{- $program := index (include "csi-driver.programs" $root | fromYaml) $key -}}
 {{- $said := include "csi-driver.statedImplementation" . -}}
-{{- if $program.upstreamOnly -}}
-true
-{{- else if $said -}}
+{{- if $said -}}
 {{- if eq $said "upstream" }}true{{ end -}}
 {{- else -}}
 {{- include "csi-driver.inUpstreamsRegistry" (include "csi-driver.sidecarRepository" .) -}}

@@ -3,8 +3,7 @@
 {{/* (list root key): the profile of a sidecar's rules. Upstream's program uses rights that ours has no need of, for the objects that it works on. */}}
 {{- define "csi-driver.rbacProfile" -}}
 {{- $root := index . 0 -}}
-{{- $program := index (include "csi-driver.programs" $root | fromYaml) (index . 1) -}}
-{{- $isForeign := and (not $program.upstreamOnly) (eq (include "csi-driver.runsUpstream" .) "true") -}}
+{{- $isForeign := eq (include "csi-driver.runsUpstream" .) "true" -}}
 {{- default (ternary "compatible" "minimal" $isForeign) $root.Values.rbac.profile -}}
 {{- end -}}
 
@@ -22,8 +21,8 @@
 {{- if eq .feature "upstream" }}{{ $isOn = include "csi-driver.runsUpstream" (list $root $key) }}{{ end -}}
 {{- if $isOn }}{{ $rules = append $rules (omit . "feature") }}{{ end -}}
 {{- end -}}
-{{- /* With an audience too: v1.1.0 reads its SnapshotMetadataService in any case. */ -}}
-{{- if eq $key "snapshotMetadata" -}}
+{{- /* Upstream's v1.1.0 reads its SnapshotMetadataService with an audience, too. */ -}}
+{{- if and (eq $key "snapshotMetadata") (or (not $root.Values.sidecars.snapshotMetadata.audience) (include "csi-driver.runsUpstream" (list $root $key))) -}}
 {{- $rules = append $rules (dict "apiGroups" (list "cbt.storage.k8s.io") "resources" (list "snapshotmetadataservices") "resourceNames" (list $root.Values.driver.name) "verbs" (list "get")) -}}
 {{- end -}}
 {{- toYaml (concat $rules (dig $key "additionalRules" list $root.Values.sidecars)) -}}

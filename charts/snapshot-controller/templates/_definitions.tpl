@@ -4,6 +4,7 @@
 {{- define "snapshot-controller.definitions" -}}
 {{- range $path, $_ := .Files.Glob "files/crds/*.yaml" }}
 {{- $isOff := and (not $.Values.crds.group) (hasSuffix ".groupsnapshot.storage.k8s.io.yaml" $path) }}
+{{- if hasSuffix ".cbt.storage.k8s.io.yaml" $path }}{{ $isOff = not $.Values.crds.snapshotMetadata }}{{ end }}
 {{- if hasSuffix ".populator.storage.k8s.io.yaml" $path }}
 {{- $isOff = not (include "snapshot-controller.resolved" (dict "value" $.Values.crds.volumePopulator "auto" $.Values.controller.enableDataSourceValidator)) }}
 {{- end }}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { hasHelm } from '../../../testing/helm.ts';
+import { unknownTo } from '../../../testing/known-flags.ts';
 import { tag } from '../../../testing/tag.ts';
 import {
   container,
@@ -10,6 +11,7 @@ import {
   one,
   podOf,
   workload,
+  type Container,
   type PodSpec,
 } from '../../../testing/manifest.ts';
 import { everyApi, notesWith, renderWith, upstream } from '../minimal.ts';
@@ -425,14 +427,17 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     const objects = await renderWith(values);
     const pod = podOf(one(objects, 'Deployment'));
     const sidecar = container(pod, 'csi-snapshot-metadata');
-    expect(sidecar.image).toBe('registry.k8s.io/sig-storage/csi-snapshot-metadata:v1.1.0');
+    expect(sidecar.image).toBe(`registry.example.com/csi-snapshot-metadata:${tag}`);
     expect(flagsOf(sidecar)).toEqual({
       'csi-address': '/csi/csi.sock',
       v: '2',
+      'logging-format': 'text',
       'tls-cert': '/tmp/certificates/tls.crt',
       'tls-key': '/tmp/certificates/tls.key',
       port: '50051',
       audience: 'backup',
+      'kube-api-qps': '20',
+      'kube-api-burst': '100',
       'http-endpoint': ':9815',
     });
     expect(sidecar.readinessProbe?.httpGet).toEqual({ path: '/health', port: 'snapmeta-http' });
@@ -446,6 +451,22 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
       metadata: { name: 'minimal.csi.example.com' },
       spec: { address: 'test-csi-driver-snapshot-metadata.storage:6443', audience: 'backup', caCert: 'Y2E=' },
     });
+  });
+
+  it('given snapshot metadata with an image of ours and one of upstream, then each gets flags that its program has', async () => {
+    const sidecarWith = async (image: object): Promise<Container> =>
+      container(
+        await controllerPod({
+          features: { snapshotMetadata: true },
+          controller: { debugExplain: 'loopback' },
+          sidecars: { snapshotMetadata: { tlsSecretName: 'tls', image } },
+        }),
+        'csi-snapshot-metadata',
+      );
+    expect(unknownTo(await sidecarWith({}))).toEqual([]);
+    const upstreams = await sidecarWith({ registry: 'registry.k8s.io/sig-storage' });
+    expect(upstreams.image).toBe('registry.k8s.io/sig-storage/csi-snapshot-metadata:v1.1.0');
+    expect(Object.keys(flagsOf(upstreams))).not.toContain('logging-format');
   });
 
   it('given a proxy, then the driver and the sidecars that use the API have its variables', async () => {

@@ -174,19 +174,21 @@ describe.skipIf(!hasHelm)('the controller with everything on', () => {
     },
   );
 
-  it('given the controller that only upstream has, then it differs from the attacher in its image, resources, flags, ports and probes', () => {
+  it('given snapshot metadata, then it differs from the attacher in its image, flags, ports and probes', () => {
     const attacher = container(pod, 'csi-attacher');
-    const resources = { requests: { cpu: '10m', memory: '20Mi' }, limits: { memory: '500Mi' } };
     const metadata = container(pod, 'csi-snapshot-metadata');
     expect(differences(metadata, attacher)).toEqual({
       name: 'csi-snapshot-metadata',
-      image: 'registry.k8s.io/sig-storage/csi-snapshot-metadata:v1.1.0',
+      image: `registry.example.com/sidecars/csi-snapshot-metadata:${tag}`,
       args: [
         '--csi-address=/csi/csi.sock',
         '--v=2',
+        '--logging-format=text',
         '--tls-cert=/tmp/certificates/tls.crt',
         '--tls-key=/tmp/certificates/tls.key',
         '--port=50051',
+        '--kube-api-qps=20',
+        '--kube-api-burst=100',
         '--http-endpoint=:9815',
       ],
       ports: [port('snapmeta-http', 9815), port('snapmeta-grpc', 50_051)],
@@ -198,7 +200,6 @@ describe.skipIf(!hasHelm)('the controller with everything on', () => {
         timeoutSeconds: 5,
         failureThreshold: 3,
       },
-      resources,
       volumeMounts: [
         ...socketAndToken,
         { name: 'snapshot-metadata-certificates', mountPath: '/tmp/certificates', readOnly: true },

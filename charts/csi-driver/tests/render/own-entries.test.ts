@@ -64,7 +64,7 @@ describe.skipIf(!hasHelm)('variables', () => {
                 {
                   ...own,
                   ...(key === 'combined' && { enabled: combined }),
-                  ...(!['combined', 'snapshotMetadata'].includes(key) && { nodeOptions: 'x' }),
+                  ...(key !== 'combined' && { nodeOptions: 'x' }),
                 },
               ]),
             ),

@@ -97,15 +97,35 @@ describe.skipIf(!hasHelm)('the permissions', () => {
     expect(grants(role(minimal), status)).toEqual(['patch']);
   });
 
-  it('[packaging#58] given an audience for snapshot metadata or none, then the sidecar may read its SnapshotMetadataService, which v1.1.0 does in any case', async () => {
-    for (const audience of ['', 'backup']) {
-      const snapshotMetadata = { tlsSecretName: 'tls', audience };
+  it.each([
+    { audience: '', image: {}, verbs: ['get'] },
+    { audience: 'backup', image: {}, verbs: [] },
+    // v1.1.0 reads the object in any case.
+    { audience: 'backup', image: { registry: 'registry.k8s.io/sig-storage' }, verbs: ['get'] },
+  ])(
+    '[packaging#58] given snapshot metadata with the audience "$audience" and the image $image, then its rights on SnapshotMetadataServices are $verbs',
+    async ({ audience, image, verbs }) => {
+      const snapshotMetadata = { tlsSecretName: 'tls', audience, image };
       const role = await roleOf('snapshot-metadata', {
         features: { snapshotMetadata: true },
         sidecars: { snapshotMetadata },
       });
-      expect(grants(role, 'snapshotmetadataservices.cbt.storage.k8s.io'), audience).toEqual(['get']);
-    }
+      expect(grants(role, 'snapshotmetadataservices.cbt.storage.k8s.io')).toEqual(verbs);
+      expect(grants(role, 'volumesnapshotclasses.snapshot.storage.k8s.io')).toEqual(['get', 'list']);
+      expect(grants(role, 'tokenreviews.authentication.k8s.io')).toContain('create');
+    },
+  );
+
+  it('[packaging#71] given snapshot metadata, then there is a role for backup software, which reads and is bound to no account', async () => {
+    const objects = await renderWith({
+      features: { snapshotMetadata: true },
+      sidecars: { snapshotMetadata: { tlsSecretName: 'tls' } },
+    });
+    const name = 'minimal.csi.example.com-snapshot-metadata-client';
+    const role = one(objects, 'ClusterRole', name);
+    expect(new Set(role.rules?.flatMap(({ verbs }) => verbs))).toEqual(new Set(['get']));
+    expect(grants(role, 'snapshotmetadataservices.cbt.storage.k8s.io')).toEqual(['get']);
+    expect(objects.filter(({ kind, roleRef }) => kind.endsWith('Binding') && roleRef?.name === name)).toEqual([]);
   });
 
   it('[packaging#59] given a second driver in the pod, then the account may use the Leases of both', async () => {

@@ -62,6 +62,12 @@ describe.skipIf(!hasHelm)('the validator', () => {
     expect(definitions(without)).not.toContain(definition);
   });
 
+  it('given the switch for snapshot metadata, then its definition is installed; without it, it is not', async () => {
+    const metadata = 'snapshotmetadataservices.cbt.storage.k8s.io';
+    expect(definitions(await rendered({ crds: { snapshotMetadata: true } }))).toContain(metadata);
+    expect(definitions(await rendered({}))).not.toContain(metadata);
+  });
+
   it("given upstream's image, then the switch is refused, because upstream's program has no such flag", async () => {
     const refusal = await refusalOf({ chart, values: { image: { registry: '' }, ...on } });
     expect(refusal).toContain('controller.enableDataSourceValidator needs our image');
