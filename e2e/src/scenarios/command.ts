@@ -61,11 +61,18 @@ export async function commandOf(ctx: ScenarioContext, { name, account, server }:
   const kubeconfig = await kubeconfigOf(testRun.controlPlane, { account, name: file, folder: scratch, server });
   const { command, args: before } = findProgram('csi-sidecars', { ...testRun.env, UPSTREAM_BIN: '' });
   return async (...args) =>
-    await new Promise((resolve) => {
-      const line = [...before, name, ...args, `--kubeconfig=${kubeconfig}`];
-      const env = { PATH: testRun.env['PATH'] };
-      const child = execFile(command, line, { encoding: 'utf8', env }, (_error, stdout, stderr) =>
-        resolve({ code: child.exitCode ?? -1, stdout, stderr }),
-      );
-    });
+    await endOf(command, [...before, name, ...args, `--kubeconfig=${kubeconfig}`], { PATH: testRun.env['PATH'] });
+}
+
+/** Runs a program to its end. */
+export async function endOf(
+  command: string,
+  line: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = {},
+): Promise<Ended> {
+  return await new Promise((resolve) => {
+    const child = execFile(command, line, { encoding: 'utf8', env }, (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+    );
+  });
 }

@@ -17,6 +17,7 @@ type Single =
   | 'helm'
   | 'kind'
   | 'kubeconform'
+  | 'metadata-client'
   | 'otel-peer'
   | 'promtool';
 
@@ -77,6 +78,13 @@ const grpcPeer: Family = {
 const otelPeer: Family = {
   name: 'otel-peer',
   module: 'go.opentelemetry.io/collector/receiver/otlpreceiver',
+  ldflags: () => strip,
+  sources: ['main.go'],
+};
+/** The same. */
+const metadataClient: Family = {
+  name: 'metadata-client',
+  module: 'github.com/kubernetes-csi/external-snapshot-metadata',
   ldflags: () => strip,
   sources: ['main.go'],
 };
@@ -167,6 +175,7 @@ export const catalogue: Readonly<Record<ToolName, Tool>> = {
   h2spec: { name: 'h2spec', family: h2spec, package: `${h2spec.module}/cmd/h2spec`, inKubebuilderAssets: false },
   'grpc-peer': { name: 'grpc-peer', family: grpcPeer, package: '.', inKubebuilderAssets: false },
   'otel-peer': { name: 'otel-peer', family: otelPeer, package: '.', inKubebuilderAssets: false },
+  'metadata-client': { name: 'metadata-client', family: metadataClient, package: '.', inKubebuilderAssets: false },
   helm: { name: 'helm', family: helm, package: `${helm.module}/cmd/helm`, inKubebuilderAssets: false },
   kind: { name: 'kind', family: kind, package: kind.module, inKubebuilderAssets: false },
   kubeconform: {

@@ -17,6 +17,7 @@ const controlPlane: readonly ToolName[] = [
   'kubectl',
   'csi-sanity',
   'gcp-pd-driver',
+  'metadata-client',
 ];
 const paths = await ensureTools(asked.length > 0 ? asked.filter(isToolName) : controlPlane);
 for (const [name, path] of Object.entries(paths)) process.stdout.write(`${name} ${path}\n`);

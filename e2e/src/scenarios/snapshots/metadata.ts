@@ -1,56 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/** K-01: csi-snapshot-metadata with tokens and rights of a real API server, and a driver with real data. */
+/** K-01, K-04: csi-snapshot-metadata with tokens and rights of a real API server, and a driver with real data. */
 import assert from 'node:assert/strict';
-import { globSync, openSync, readFileSync, writeSync, closeSync } from 'node:fs';
+import { copyFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ignoreNotFound, type KubeObject, type PolicyRule, type Resource } from '@csi-sidecars/runtime';
-import { clusterRules } from '@csi-sidecars/snapshot-metadata';
-import { aClient, type Answer } from '@csi-sidecars/snapshot-metadata/testing';
-import { allCapabilities, type Capabilities } from '@csi-sidecars/test-driver';
+import { ignoreNotFound, type PolicyRule } from '@csi-sidecars/runtime';
+import type { Answer } from '@csi-sidecars/snapshot-metadata/testing';
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { kubeconfigOf } from '../../accounts/kubeconfig-of.ts';
-import { createCertificates } from '../../control-planes/certificates.ts';
-import { freePorts } from '../../control-planes/local/free-ports.ts';
-import { findProgram } from '../../processes/program.ts';
-import { supervise } from '../../processes/supervised-process.ts';
-import { request } from '../../suite-client/request.ts';
-import { commandAccount } from '../command.ts';
+import { ensureTools } from '../../tools/ensure-tools.ts';
+import { commandAccount, endOf } from '../command.ts';
 import type { ScenarioContext } from '../context.ts';
-import { installDefinition } from '../install-definition.ts';
-import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
-import {
-  createSnapshot,
-  createSnapshotClass,
-  deleteSnapshot,
-  installDefinitions,
-  startSnapshotController,
-  startSnapshotter,
-  untilNoSnapshots,
-  untilReady,
-} from './steps.ts';
-
-const group = 'cbt.storage.k8s.io';
-const services: Resource = {
-  group,
-  version: 'v1beta1',
-  plural: 'snapshotmetadataservices',
-  kind: 'SnapshotMetadataService',
-  namespaced: false,
-};
-
-const plain: Capabilities = {
-  ...allCapabilities,
-  plugin: ['CONTROLLER_SERVICE', 'SNAPSHOT_METADATA_SERVICE'],
-  controller: allCapabilities.controller.filter((type) => type !== 'PUBLISH_UNPUBLISH_VOLUME'),
-};
+import { blockBytes, imageOf, prepareMetadata, takeSnapshots } from './metadata-steps.ts';
+import { deleteSnapshot, untilNoSnapshots } from './steps.ts';
 
 /** What backup software needs. */
 const callerRules: readonly PolicyRule[] = [
   { apiGroups: ['snapshot.storage.k8s.io'], resources: ['volumesnapshots'], verbs: ['get'] },
 ];
-
-const blockBytes = 4096;
 
 export const snapshotMetadata: readonly Scenario[] = [
   {
@@ -60,17 +27,8 @@ export const snapshotMetadata: readonly Scenario[] = [
     needs: ['rbac', 'controller-manager', 'driver-settings'],
     shared: ['snapshot-controller', 'snapshot-definitions'],
     run: async (ctx) => {
-      const { ask, audience } = await prepare(ctx);
-      await createClaim(ctx, await createClass(ctx), { spec: { volumeMode: 'Block' } });
-      await untilBound(ctx);
-      const volumeSnapshotClassName = await createSnapshotClass(ctx);
-      write(ctx, 0, 7, 300);
-      await createSnapshot(ctx, { name: 'first', volumeSnapshotClassName });
-      await untilReady(ctx, 'first');
-      write(ctx, 7, 9_000);
-      await createSnapshot(ctx, { name: 'second', volumeSnapshotClassName });
-      await untilReady(ctx, 'second');
-
+      const { ask, audience } = await prepareMetadata(ctx);
+      await takeSnapshots(ctx);
       const caller = await commandAccount(ctx, 'backup', callerRules);
       const stranger = await commandAccount(ctx, 'stranger', []);
       const tokenOf = async (account: typeof caller, audiences: readonly string[]): Promise<string> =>
@@ -99,94 +57,61 @@ export const snapshotMetadata: readonly Scenario[] = [
       await untilNoSnapshots(ctx);
     },
   },
+  {
+    id: 'K-04',
+    title:
+      "csi-snapshot-metadata and upstream's own client: its iterator finds the service and reads it with a token of its account, and its verifier finds all blocks of a snapshot, and all that differ",
+    needs: ['rbac', 'controller-manager', 'driver-settings'],
+    shared: ['snapshot-controller', 'snapshot-definitions'],
+    run: async (ctx) => {
+      await prepareMetadata(ctx);
+      const before = join(ctx.scratch, 'before');
+      await takeSnapshots(ctx, () => copyFileSync(imageOf(ctx), before));
+      const client = await prepareClient(ctx);
+      const source = imageOf(ctx);
+      const empty = join(ctx.scratch, 'empty');
+      for (const maxResults of [0, 1, 7]) {
+        writeFileSync(empty, '');
+        truncateSync(empty, statSync(source).size);
+        await client('-snapshot=second', `-source=${source}`, `-target=${empty}`, `-max-results=${maxResults}`);
+        const target = join(ctx.scratch, `after-${maxResults}`);
+        copyFileSync(before, target);
+        const delta = ['-snapshot=second', '-previous=first', `-source=${source}`, `-target=${target}`];
+        await client(...delta, `-max-results=${maxResults}`);
+      }
+      // The verifier compares: with the blocks of the first snapshot only, it finds the difference.
+      writeFileSync(empty, '');
+      truncateSync(empty, statSync(source).size);
+      await assert.rejects(client('-snapshot=first', `-source=${source}`, `-target=${empty}`), /do not match/);
+      for (const name of ['first', 'second']) await deleteSnapshot(ctx, name);
+      await untilNoSnapshots(ctx);
+    },
+  },
 ];
 
-interface Serving {
-  readonly ask: (kind: 'allocated' | 'delta', message: object) => Promise<Answer>;
-  readonly audience: string;
-}
+const rule = (group: string, resources: readonly string[], verbs: readonly string[]): PolicyRule => ({
+  apiGroups: [group],
+  resources,
+  verbs,
+});
+/** What upstream's client needs, which knows nothing but names. */
+const clientRules: readonly PolicyRule[] = [
+  rule('snapshot.storage.k8s.io', ['volumesnapshots', 'volumesnapshotcontents'], ['get']),
+  rule('cbt.storage.k8s.io', ['snapshotmetadataservices'], ['get']),
+  rule('', ['serviceaccounts/token'], ['create']),
+];
 
-async function prepare(ctx: ScenarioContext): Promise<Serving> {
-  const { testRun, scratch, cleanUp, driverName } = ctx;
-  await installDefinitions(ctx);
-  await ctx.startDriver({ settings: { capabilities: plain } });
-  await ctx.startProvisioner();
-  await startSnapshotter(ctx);
-  await startSnapshotController(ctx);
-  const audience = `${driverName}-audience`;
-  const certificates = createCertificates(join(scratch, 'metadata-pki'));
-  const { certFile, keyFile } = certificates.issue('server', { commonName: 'metadata', hosts: ['localhost'] });
-  const { service, health } = await freePorts(['service', 'health']);
-  const account = await commandAccount(ctx, 'metadata', clusterRules);
-  const kubeconfig = await kubeconfigOf(testRun.controlPlane, { account, name: 'metadata', folder: scratch });
-  const { command, args } = findProgram('csi-snapshot-metadata', testRun.env);
-  const running = await supervise(
-    {
-      name: 'csi-snapshot-metadata',
-      command,
-      args: [
-        ...args,
-        `--csi-address=${ctx.driver.socket}`,
-        `--kubeconfig=${kubeconfig}`,
-        `--port=${service}`,
-        `--tls-cert=${certFile}`,
-        `--tls-key=${keyFile}`,
-        `--http-endpoint=127.0.0.1:${health}`,
-        '--v=4',
-      ],
-      env: { PATH: testRun.env['PATH'] },
-      logFile: join(ctx.folder, 'csi-snapshot-metadata.log'),
-    },
-    testRun.clock,
-  );
-  cleanUp.use(running);
-  const ca = readFileSync(certificates.caFile, 'utf8');
-  await announce(ctx, { audience, address: `localhost:${service}`, caCert: Buffer.from(ca).toString('base64') });
-  await ctx.eventually('csi-snapshot-metadata is ready', async () => {
-    const answer = await request({ url: `http://127.0.0.1:${health}/health`, timeoutMs: 1_000 });
-    return answer.status === 200;
-  });
-  const client = aClient({ port: service, ca });
-  cleanUp.defer(() => client.close());
-  return { audience, ask: (kind, message) => client[kind](message) };
-}
-
-/** The object that names the service to backup software, and its audience. The definition is as much of upstream's as this needs. */
-async function announce(ctx: ScenarioContext, spec: object): Promise<void> {
-  const fields = Object.fromEntries(['audience', 'address', 'caCert'].map((name) => [name, { type: 'string' }]));
-  const schema = { type: 'object', properties: { spec: { type: 'object', properties: fields } } };
-  const definition = {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: {
-      name: `${services.plural}.${group}`,
-      annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
-    },
-    spec: {
-      group,
-      scope: 'Cluster',
-      names: { kind: services.kind, plural: services.plural },
-      versions: [{ name: services.version, served: true, storage: true, schema: { openAPIV3Schema: schema } }],
-    },
+/** Rejects with what the client has written if its exit code is not 0. */
+async function prepareClient(ctx: ScenarioContext): Promise<(...args: readonly string[]) => Promise<void>> {
+  const { testRun, scratch, namespace } = ctx;
+  const { 'metadata-client': command } = await ensureTools(['metadata-client'], { env: testRun.env });
+  const account = await commandAccount(ctx, 'backup', clientRules);
+  const kubeconfig = await kubeconfigOf(testRun.controlPlane, { account, name: 'client', folder: scratch });
+  const usual = [`-kubeconfig=${kubeconfig}`, `-namespace=${namespace}`, `-account=${account.name}`];
+  return async (...args) => {
+    const { code, stderr } = await endOf(command, [...usual, ...args]);
+    if (code !== 0) throw new Error(`metadata-client ended with ${code}: ${stderr}`);
   };
-  await installDefinition(ctx, definition, services);
-  await ctx.create(services, {
-    apiVersion: `${group}/v1beta1`,
-    kind: services.kind,
-    metadata: { name: ctx.driverName },
-    spec,
-  } as KubeObject);
-}
-
-/** Into these blocks of the volume, as a pod would. */
-function write(ctx: ScenarioContext, ...blocks: readonly number[]): void {
-  const [image = ''] = globSync(join(ctx.scratch, '**', 'volumes', '*', 'image'));
-  const file = openSync(image, 'r+');
-  for (const block of blocks) {
-    // Another text each time.
-    writeSync(file, Buffer.alloc(blockBytes, `${block} of ${blocks.length}, `), 0, blockBytes, block * blockBytes);
-  }
-  closeSync(file);
 }
 
 function blocksOf({ code, detail, messages }: Answer): readonly number[] {
