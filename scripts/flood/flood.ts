@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { get as getTls } from 'node:https';
 import { join } from 'node:path';
+import { askGrpcHealth } from './grpc-health.ts';
 
 export interface Flooded {
   readonly command: readonly string[];
@@ -19,6 +20,41 @@ export interface Flooded {
   readonly health: string;
   /** What the hostile client asks for. */
   readonly path: string;
+  /** Its gRPC with TLS, which is attacked too. */
+  readonly grpcPort?: number;
+}
+
+/** What the hostile client does, with the text of a report and the client's file and arguments. */
+export interface Attack {
+  readonly text: string;
+  readonly client: readonly string[];
+  /** On two cores that nothing else uses. */
+  readonly slowestMs: number;
+  readonly grownMib: number;
+}
+
+/** A connection with TLS takes 0.1 MiB, and there may be 512. */
+const tlsMib = 64;
+
+export function attacksOn({ port, path, scheme, grpcPort }: Flooded): readonly Attack[] {
+  const http = (ears: 'reads' | 'deaf'): Attack => ({
+    text: `a client that ${ears === 'reads' ? 'reads' : 'reads nothing'} floods it`,
+    client: ['client.ts', ...[port, path, connections, floodMs, ears, scheme].map(String)],
+    slowestMs: 200,
+    grownMib: 16,
+  });
+  const grpc = (attack: string, text: string, grownMib: number): readonly Attack[] => {
+    if (grpcPort === undefined) return [];
+    const client = ['grpc-client.ts', ...[grpcPort, attack, floodMs].map(String)];
+    return [{ text, client, slowestMs: 500, grownMib }];
+  };
+  return [
+    http('reads'),
+    http('deaf'),
+    ...grpc('garbage', 'a client sends garbage to its gRPC', 32),
+    ...grpc('half-open', 'a client holds 1,500 handshakes', 16 + tlsMib),
+    ...grpc('unread', 'a client reads none of 1,200 calls', 48),
+  ];
 }
 
 export interface FloodResult {
@@ -37,7 +73,7 @@ const sampleEveryMs = 20;
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Rejects when the program does not start, ends, or refuses the other client. */
-export async function flood(flooded: Flooded, ears: 'reads' | 'deaf'): Promise<FloodResult> {
+export async function flood(flooded: Flooded, attack: Attack): Promise<FloodResult> {
   const [program = '', ...args] = flooded.command;
   using running = start(program, args, flooded.env);
   await healthy(flooded, running);
@@ -46,15 +82,14 @@ export async function flood(flooded: Flooded, ears: 'reads' | 'deaf'): Promise<F
   const beforeMib = residentMib(running);
   let mostMib = beforeMib;
   const sampling = setInterval(() => (mostMib = Math.max(mostMib, residentMib(running))), sampleEveryMs);
-  const client = join(import.meta.dirname, 'client.ts');
-  const { port, path, scheme } = flooded;
-  const parts = [port, path, connections, floodMs, ears, scheme].map(String);
-  using _ = start(process.execPath, [client, ...parts], {});
+  const [client = '', ...parts] = attack.client;
+  using _ = start(process.execPath, [join(import.meta.dirname, client), ...parts], {});
   const times: number[] = [];
   try {
     const endMs = performance.now() + floodMs;
     while (performance.now() < endMs) {
       times.push(await ask(flooded, flooded.health));
+      if (flooded.grpcPort !== undefined) await askGrpcHealth(flooded.grpcPort);
       await pause(askEveryMs);
     }
   } finally {
