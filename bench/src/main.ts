@@ -25,6 +25,10 @@ const others: Readonly<Record<string, { readonly what: string; readonly run: () 
     what: 'what the client runtime costs: memory, sync, events, work queue',
     run: () => import('./runtime/main.ts'),
   },
+  'snapshot-metadata': {
+    what: 'csi-snapshot-metadata beside upstream’s: streams, callers that do not read, bad tokens (UPSTREAM_BIN=<folder>)',
+    run: () => import('./metadata/main.ts'),
+  },
   traces: {
     what: 'what traces of runs cost: CPU time, memory, allocation',
     run: () => import('./traces/main.ts'),

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/** csi-snapshot-metadata beside upstream's: streams of a million blocks, callers that do not read, bad tokens. Writes its section of bench/README.md. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { repositoryRoot } from '@csi-sidecars/e2e';
+import { machine, rewriteSection } from '../page.ts';
+import { ratio, table } from '../side-by-side/report.ts';
+import { type Implementation, measure, type Numbers } from './measure.ts';
+
+const name = 'csi-snapshot-metadata';
+const upstream = process.env['UPSTREAM_BIN'] ?? '';
+
+const rows: readonly (readonly [key: string, title: string, unit: string, goal: string])[] = [
+  ['start', 'RSS, idle after start', 'MiB', ''],
+  ['startAnon', 'anonymous memory then', 'MiB', ''],
+  ['idle', 'RSS, idle after five streams', 'MiB', ''],
+  ['stream', '1,000,000 blocks, 256 a message: RSS above that', 'MiB', 'at most 16'],
+  ['four', '4,000,000 blocks: RSS above that of 1,000,000', 'MiB', 'at most 2'],
+  ['large', '1,000,000 blocks, 65,536 a message: RSS above idle', 'MiB', 'at most 32'],
+  ['rate', 'blocks per second, in millions', '', 'at least 1'],
+  ['cpu', 'CPU time of 1,000,000 blocks', 's', 'at most 1 core'],
+  ['first', 'first message', 'ms', ''],
+  ['delay', 'longest delay of the event loop meanwhile', 'ms', 'at most 20'],
+  ['stalled', '100 callers that do not read: RSS above idle, at most', 'MiB', 'at most 32'],
+  ['heldFirst', 'another caller meanwhile: first message', 'ms', 'at most twice'],
+  ['heldRate', 'its rate, of the rate without them', '%', 'at least 80'],
+  ['swap', 'a new certificate is served after', 'ms', 'at most 2000'],
+  ['goodMost', '200 bad tokens a second: first message of a good caller, at most', 'ms', 'at most 2000'],
+  ['reviews', 'TokenReviews per second then', '', 'at most 5'],
+  ['atOnce', 'reviews of one token at the same time', '', 'at most 1'],
+  ['series', '10,000 requests with different names: series of the histogram', '', 'constant'],
+];
+
+async function measured(make: Implementation['make'], command: string): Promise<Numbers> {
+  const folder = await mkdtemp(join(tmpdir(), 'metadata-'));
+  try {
+    return await measure({ make, command, folder });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const ours = await measured('ours', join(repositoryRoot, 'dist', 'bin', name));
+const theirs = upstream === '' ? undefined : await measured('upstream', join(upstream, name));
+const cell = (numbers: Numbers | undefined, key: string, unit: string): string => {
+  const value = numbers?.[key];
+  return value === undefined ? '-' : `${value.toFixed(Math.abs(value) < 10 ? 2 : 0)} ${unit}`.trim();
+};
+const section = `Node.js ${process.version}; ${machine}.\n\n${table(
+  ['', 'ours', 'upstream', 'ours / upstream', 'goal'],
+  rows.map(([key, title, unit, goal]) => [
+    title,
+    cell(ours, key, unit),
+    cell(theirs, key, unit),
+    ours[key] === undefined ? '' : ratio(ours[key], theirs?.[key]),
+    goal,
+  ]),
+)}`;
+console.log(section);
+if (!process.argv.includes('--quick')) rewriteSection('snapshot-metadata', section);
