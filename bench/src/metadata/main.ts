@@ -26,7 +26,12 @@ const rows: readonly (readonly [key: string, title: string, unit: string, goal: 
   ['heldFirst', 'another caller meanwhile: first message', 'ms', 'at most twice'],
   ['heldRate', 'its rate, of the rate without them', '%', 'at least 80'],
   ['swap', 'a new certificate is served after', 'ms', 'at most 2000'],
-  ['goodMost', '200 bad tokens a second: first message of a good caller, at most', 'ms', 'at most 2000'],
+  [
+    'goodMost',
+    '200 bad tokens a second from one address: first message of a good caller of that address',
+    'ms',
+    'at most 2000',
+  ],
   ['reviews', 'TokenReviews per second then', '', 'at most 5'],
   ['atOnce', 'reviews of one token at the same time', '', 'at most 1'],
   ['series', '10,000 requests with different names: series of the histogram', '', 'constant'],
@@ -45,6 +50,7 @@ const ours = await measured('ours', join(repositoryRoot, 'dist', 'bin', name));
 const theirs = upstream === '' ? undefined : await measured('upstream', join(upstream, name));
 const cell = (numbers: Numbers | undefined, key: string, unit: string): string => {
   const value = numbers?.[key];
+  if (value === Infinity) return 'refused';
   return value === undefined ? '-' : `${value.toFixed(Math.abs(value) < 10 ? 2 : 0)} ${unit}`.trim();
 };
 const section = `Node.js ${process.version}; ${machine}.\n\n${table(

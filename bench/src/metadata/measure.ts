@@ -78,7 +78,13 @@ async function running({ command, folder, make }: Implementation, flags: readonl
   const { pid } = sidecar;
   const { reviews } = api;
   return {
-    ...{ pid, callers, others, healthPort, port, reviews, replaceCertificate },
+    pid,
+    callers,
+    others,
+    healthPort,
+    port,
+    reviews,
+    replaceCertificate,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
