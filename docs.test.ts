@@ -200,7 +200,7 @@ const usersPages = [
 /** To look something up in, most of it written by `npm run generate`; of a chart's page the values. */
 const lookedUp = ['docs/reference/{flags,rbac,drivers,metrics}.md'];
 const values = /<!-- values -->[\s\S]*<!-- end of values -->/;
-const mostWords = { all: 26_500, lookedUp: 11_000 };
+const mostWords = { all: 26_700, lookedUp: 11_000 };
 
 it.each(globSync(usersPages, { cwd: root }))(
   'given %s, which users read, then no cell of a table has more than 160 characters of prose',
@@ -226,7 +226,7 @@ it('given the first page, then it has at most 450 words', () => {
   expect(wordsOf(readFileSync(join(root, 'README.md'), 'utf8'))).toBeLessThanOrEqual(450);
 });
 
-it('given what users read, then it has at most 26,500 words, of which at most 11,000 are to look something up', () => {
+it('given what users read, then it has at most 26,700 words, of which at most 11,000 are to look something up', () => {
   const toLookUp = new Set(globSync(lookedUp, { cwd: root }));
   const pages = globSync(usersPages, { cwd: root }).map((path) => {
     const text = readFileSync(join(root, path), 'utf8');
