@@ -34,22 +34,19 @@ export async function checkProgram(checks: ProgramChecks): Promise<void> {
     name: 'owner-labels',
     folder: join(project.folder, 'account'),
   });
-  const start = async (name: string, port: number): Promise<ChildProcess> =>
+  const run = async (name: string, example: string, env: Readonly<Record<string, string>>): Promise<ChildProcess> =>
     await startProcess(
       {
         name,
         command: process.execPath,
-        args: [project.example],
-        env: {
-          PATH: process.env['PATH'],
-          KUBECONFIG: kubeconfig,
-          LISTEN: `127.0.0.1:${port}`,
-          POD_NAMESPACE: namespace,
-        },
+        args: [example],
+        env: { PATH: process.env['PATH'], KUBECONFIG: kubeconfig, POD_NAMESPACE: namespace, ...env },
         logFile: join(reports, 'runtime-package', `${name}.log`),
       },
       patience.clock,
     );
+  const start = async (name: string, port: number): Promise<ChildProcess> =>
+    await run(name, project.example, { LISTEN: `127.0.0.1:${port}` });
   const labelled = (name: string): Promise<unknown> =>
     eventually(patience, {
       what: `the label of ConfigMap ${name}`,
@@ -60,6 +57,7 @@ export async function checkProgram(checks: ProgramChecks): Promise<void> {
 
   const ports = [await freePort(), await freePort()] as const;
   await api.create(configMaps, aConfigMap('before'));
+  const watching = await run('watch', join(project.folder, 'watch.ts'), {});
   const first = await start('first', ports[0]);
   try {
     await check('a ConfigMap from before its start is labelled', () => labelled('before'));
@@ -76,6 +74,13 @@ export async function checkProgram(checks: ProgramChecks): Promise<void> {
           .filter((line) => !metrics.includes(line))
           .map((line) => `no ${line}`),
       ];
+    });
+    await check('the informer without a controller prints what has happened to ConfigMaps', async () => {
+      const wanted = ['added owners/before', 'added owners/after', 'changed owners/after'];
+      await eventually(patience, {
+        what: wanted.join(', '),
+        check: () => wanted.every((line) => logTail(watching.spec, 100).includes(line)),
+      });
     });
     const second = await start('second', ports[1]);
     try {
@@ -99,6 +104,7 @@ export async function checkProgram(checks: ProgramChecks): Promise<void> {
     }
   } finally {
     await first.stop();
+    await watching.stop();
   }
 }
 

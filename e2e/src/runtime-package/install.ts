@@ -5,7 +5,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repositoryRoot } from '../processes/program.ts';
 
-export const examples: readonly string[] = ['owner-labels.ts', 'owner-labels.stories.ts', 'populator.ts'];
+export const examples: readonly string[] = ['owner-labels.ts', 'owner-labels.stories.ts', 'populator.ts', 'watch.ts'];
 
 export interface PackedFile {
   readonly path: string;

@@ -37,7 +37,7 @@ async function check(title: string, work: () => unknown): Promise<void> {
 const folder = mkdtempSync(join(tmpdir(), 'csi-sidecars-runtime-package-'));
 try {
   const packed = pack(folder);
-  await check('the package has JavaScript, declarations, a README, a licence, the examples, and nothing else', () => [
+  await check('the package has JavaScript, declarations, its pages, a licence, the examples, and nothing else', () => [
     ...[
       'README.md',
       'LICENSE',
@@ -49,7 +49,7 @@ try {
       .map((path) => `missing: ${path}`),
     ...packed.files.filter(
       (path) =>
-        !/^(README\.md|LICENSE|package\.json|example\/[a-z.-]+\.ts|dist\/(src|testing)\/.*(\.js|\.d\.ts))$/.test(
+        !/^(README\.md|LICENSE|package\.json|(docs|example)\/[a-z.-]+|dist\/(src|testing)\/.*(\.js|\.d\.ts))$/.test(
           path,
         ) || path.includes('.test.'),
     ),

@@ -2,6 +2,9 @@
 /** What the author of a controller needs. `./internal` has no promise of stability. */
 // The program around loops.
 export { runController } from './program/run-controller.ts';
+export { openCluster } from './program/open-cluster.ts';
+export type { OpenCluster, OpenClusterOptions } from './program/open-cluster.ts';
+export type { ConnectionOptions } from './program/connections.ts';
 export type { ExportedConfig, ProgramParts, RunControllerOptions, RunPorts } from './program/options.ts';
 export type { ApiParts } from './program/connect-api.ts';
 export type { LeaseOptions } from './program/under-lease.ts';

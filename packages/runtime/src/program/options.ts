@@ -91,7 +91,7 @@ export interface Parts extends Omit<ProgramParts, 'elect'> {
   readonly logWriter: Pick<LineWriter, 'dropped' | 'flush'>;
 }
 
-export function partsOf(options: RunControllerOptions): Parts {
+export function partsOf(options: Omit<RunControllerOptions, 'loops'>): Parts {
   const { name, clock = systemClock(), verbosity = 0 } = options;
   const ownLog = (): { readonly log: Logger; readonly writer: Parts['logWriter'] } =>
     openLog({ clock, openStderr: openStderr(clock) }, { program: name, pid: process.pid, verbosity });

@@ -10,10 +10,6 @@
  * | the lease was lost; the program cannot start | 1 |
  * | an uncaught exception or an unhandled rejection | 2 |
  */
-import type { Files } from '../api/cluster/files.ts';
-import type { ApiClientOptions } from '../api/create-client.ts';
-import { createRequestMetrics, type RequestMetrics } from '../api/request-metrics.ts';
-import { userAgent } from '../api/user-agent.ts';
 import type { Controller } from '../controller/controller.ts';
 import { leaderHealthRoute, serveDiagnostics } from './serve-diagnostics.ts';
 import { debugExplainRoute } from '../inspection/debug-explain.ts';
@@ -22,7 +18,7 @@ import { createController } from '../loop/create-controller.ts';
 import { keepAlive } from '../process/node-process.ts';
 import { type Lifecycle, runProcess } from '../process/run-process.ts';
 import { type Assembly, runAssembly } from './assemble.ts';
-import { type ApiConnection, connectApi } from './connect-api.ts';
+import { connections } from './connections.ts';
 import { type Parts, partsOf, type RunControllerOptions } from './options.ts';
 import type { LeadingPorts } from './with-caches.ts';
 
@@ -57,34 +53,6 @@ async function run(parts: Parts, options: RunControllerOptions, { signal, config
 function assemble({ recorderOf, ...ports }: LeadingPorts, { name, loops }: RunControllerOptions): Controller {
   const events = recorderOf({ component: name });
   return createController(ports, typeof loops === 'function' ? loops({ ...ports, events }) : loops);
-}
-
-/** Each call opens its own connection. All connections use the same metrics. */
-function connections(parts: Parts, options: RunControllerOptions): () => Promise<ApiConnection> {
-  const { name, version = '', qps = 20, burst = 30 } = options;
-  const { path, files } = configFile(parts.files, options.kubeconfig);
-  const { loadConfig, connect, createClient } = options;
-  const replaced = {
-    ...(loadConfig && { loadConfig }),
-    ...(connect && { connect }),
-    ...(createClient && { createClient }),
-  };
-  const client: ApiClientOptions = { qps, burst, userAgent: userAgent({ binary: name, version, commit: '' }) };
-  let counted: RequestMetrics | undefined;
-  const requestMetrics = (host: string): RequestMetrics => (counted ??= createRequestMetrics(parts.metrics, host));
-  return () => connectApi({ ...parts, files, parts: replaced, requestMetrics }, { ...client, kubeconfig: path });
-}
-
-/** A config that exists in memory is read as a file of a name that no other file has. */
-function configFile(
-  files: Files,
-  kubeconfig: RunControllerOptions['kubeconfig'],
-): { readonly path: string | undefined; readonly files: Files } {
-  if (kubeconfig === undefined || typeof kubeconfig === 'string') return { path: kubeconfig, files };
-  const path = '\0kubeconfig';
-  const read: Files['read'] = async (wanted) =>
-    wanted === path ? Buffer.from(kubeconfig.exportConfig()) : await files.read(wanted);
-  return { path, files: { ...files, read } };
 }
 
 interface Served {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The connections of a program to its cluster, with its limits and its name. */
+import type { Files } from '../api/cluster/files.ts';
+import type { ApiClientOptions } from '../api/create-client.ts';
+import { createRequestMetrics, type RequestMetrics } from '../api/request-metrics.ts';
+import { userAgent } from '../api/user-agent.ts';
+import { type ApiConnection, type ApiParts, connectApi } from './connect-api.ts';
+import type { Parts, RunControllerOptions } from './options.ts';
+
+export type ConnectionOptions = Pick<RunControllerOptions, 'name' | 'version' | 'kubeconfig' | 'qps' | 'burst'> &
+  Partial<ApiParts>;
+
+/** Each call opens its own connection. All connections use the same metrics. */
+export function connections(parts: Parts, options: ConnectionOptions): () => Promise<ApiConnection> {
+  const { name, version = '', qps = 20, burst = 30 } = options;
+  const { path, files } = configFile(parts.files, options.kubeconfig);
+  const { loadConfig, connect, createClient } = options;
+  const replaced = {
+    ...(loadConfig && { loadConfig }),
+    ...(connect && { connect }),
+    ...(createClient && { createClient }),
+  };
+  const client: ApiClientOptions = { qps, burst, userAgent: userAgent({ binary: name, version, commit: '' }) };
+  let counted: RequestMetrics | undefined;
+  const requestMetrics = (host: string): RequestMetrics => (counted ??= createRequestMetrics(parts.metrics, host));
+  return () => connectApi({ ...parts, files, parts: replaced, requestMetrics }, { ...client, kubeconfig: path });
+}
+
+/** A config that exists in memory is read as a file of a name that no other file has. */
+function configFile(
+  files: Files,
+  kubeconfig: ConnectionOptions['kubeconfig'],
+): { readonly path: string | undefined; readonly files: Files } {
+  if (kubeconfig === undefined || typeof kubeconfig === 'string') return { path: kubeconfig, files };
+  const path = '\0kubeconfig';
+  const read: Files['read'] = async (wanted) =>
+    wanted === path ? Buffer.from(kubeconfig.exportConfig()) : await files.read(wanted);
+  return { path, files: { ...files, read } };
+}
