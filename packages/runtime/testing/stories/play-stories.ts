@@ -9,9 +9,10 @@ export interface StoriesRange {
   readonly from?: number;
   /** How many stories. Default 100. */
   readonly count?: number;
+  /** How many times a story that fails is played to make it shorter. Default 60. */
+  readonly shrinkAttempts?: number;
 }
 
-const shrinkAttempts = 60;
 const shownLines = 60;
 
 /**
@@ -20,7 +21,10 @@ const shownLines = 60;
  * Rejects at the first story that fails, with its seed, the shortest story that was found to fail, and the last lines of what happened in it. The
  * cause is what `always` or `finally` threw. `{ from: SEED, count: 1 }` plays that story again.
  */
-export async function playStories(stories: Stories, { from = 1, count = 100 }: StoriesRange = {}): Promise<void> {
+export async function playStories(
+  stories: Stories,
+  { from = 1, count = 100, shrinkAttempts = 60 }: StoriesRange = {},
+): Promise<void> {
   for (let seed = from; seed < from + count; seed += 1) {
     const steps = drawSteps(seed, stories);
     if ((await play({ seed, steps }, stories)) === undefined) continue;
