@@ -95,6 +95,8 @@ const droppedPromises: Readonly<Record<string, string>> = {
   'packages/provisioner/src/main.ts runMain': 'the whole program',
   'packages/health-monitor/src/main.ts runMain': 'the whole program',
   'packages/resizer/src/main.ts runMain': 'the whole program',
+  'packages/runtime/src/program/open-cluster.ts informers.start':
+    'rejects for a defect only, which ends the process as any unhandled rejection does',
   'packages/snapshot-conversion-webhook/src/main.ts run': 'the whole program',
   'packages/snapshotter/src/main.ts runMain': 'the whole program',
   'packages/snapshot-controller/src/main.ts runMain': 'the whole program',
