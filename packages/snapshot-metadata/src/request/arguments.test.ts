@@ -17,17 +17,23 @@ it('[snapshot-metadata#30,Q1] given a request with nothing in it, then the token
 });
 
 it.each([
-  { kind: 'allocated', left: { namespace: '' }, detail: 'namespace parameter cannot be empty' },
-  { kind: 'allocated', left: { snapshot_name: '' }, detail: 'snapshotName cannot be empty' },
-  { kind: 'delta', left: { namespace: '', base_snapshot_id: '' }, detail: 'namespace parameter cannot be empty' },
+  { row: 'Q2', kind: 'allocated', left: { namespace: '' }, detail: 'namespace parameter cannot be empty' },
+  { row: 'Q3', kind: 'allocated', left: { snapshot_name: '' }, detail: 'snapshotName cannot be empty' },
   {
+    row: 'Q2',
+    kind: 'delta',
+    left: { namespace: '', base_snapshot_id: '' },
+    detail: 'namespace parameter cannot be empty',
+  },
+  {
+    row: '31,Q4',
     kind: 'delta',
     left: { base_snapshot_id: '', target_snapshot_name: '' },
     detail: 'baseSnapshotId cannot be empty',
   },
-  { kind: 'delta', left: { target_snapshot_name: '' }, detail: 'targetSnapshotName cannot be empty' },
+  { row: 'Q5', kind: 'delta', left: { target_snapshot_name: '' }, detail: 'targetSnapshotName cannot be empty' },
 ] as const)(
-  '[snapshot-metadata#31] [snapshot-metadata#Q2,Q3] [snapshot-metadata#Q4,Q5] given a request for $kind without $left, then the first that is missing is named: $detail',
+  '[snapshot-metadata#$row] given a request for $kind without $left, then the first that is missing is named: $detail',
   async ({ kind, left, detail }) => {
     await using service = await serving();
     expect(await service.client[kind](left)).toMatchObject({ code: 'InvalidArgument', detail });
