@@ -16,29 +16,27 @@ it('[snapshot-metadata#30,Q1] given a request with nothing in it, then the token
   expect(service.cluster.asked()).toEqual([]);
 });
 
+async function expectRefused(kind: 'allocated' | 'delta', left: object, detail: string): Promise<void> {
+  await using service = await serving();
+  expect(await service.client[kind](left)).toMatchObject({ code: 'InvalidArgument', detail });
+  expect(service.cluster.asked()).toEqual([]);
+}
+
 it.each([
-  { row: 'Q2', kind: 'allocated', left: { namespace: '' }, detail: 'namespace parameter cannot be empty' },
-  { row: 'Q3', kind: 'allocated', left: { snapshot_name: '' }, detail: 'snapshotName cannot be empty' },
-  {
-    row: 'Q2',
-    kind: 'delta',
-    left: { namespace: '', base_snapshot_id: '' },
-    detail: 'namespace parameter cannot be empty',
-  },
-  {
-    row: '31,Q4',
-    kind: 'delta',
-    left: { base_snapshot_id: '', target_snapshot_name: '' },
-    detail: 'baseSnapshotId cannot be empty',
-  },
-  { row: 'Q5', kind: 'delta', left: { target_snapshot_name: '' }, detail: 'targetSnapshotName cannot be empty' },
+  { left: { namespace: '' }, detail: 'namespace parameter cannot be empty' },
+  { left: { snapshot_name: '' }, detail: 'snapshotName cannot be empty' },
 ] as const)(
-  '[snapshot-metadata#$row] given a request for $kind without $left, then the first that is missing is named: $detail',
-  async ({ kind, left, detail }) => {
-    await using service = await serving();
-    expect(await service.client[kind](left)).toMatchObject({ code: 'InvalidArgument', detail });
-    expect(service.cluster.asked()).toEqual([]);
-  },
+  '[snapshot-metadata#Q2,Q3] given a request for allocated blocks without $left, then the refusal names it: $detail',
+  async ({ left, detail }) => expectRefused('allocated', left, detail),
+);
+
+it.each([
+  { left: { namespace: '', base_snapshot_id: '' }, detail: 'namespace parameter cannot be empty' },
+  { left: { base_snapshot_id: '', target_snapshot_name: '' }, detail: 'baseSnapshotId cannot be empty' },
+  { left: { target_snapshot_name: '' }, detail: 'targetSnapshotName cannot be empty' },
+] as const)(
+  '[snapshot-metadata#31,Q4,Q5] given a request for a delta without $left, then the first that is missing is named: $detail',
+  async ({ left, detail }) => expectRefused('delta', left, detail),
 );
 
 it('[snapshot-metadata#32] given a blank as namespace, then rights are asked for there, and no snapshot is found', async () => {
