@@ -16,7 +16,7 @@ const audience = 'bench';
 export interface Reviews {
   /** TokenReviews so far. */
   all: number;
-  /** Of one token at the same time, at most. */
+  /** The highest number of TokenReviews of one token at the same time. */
   atOnce: number;
 }
 

@@ -66,17 +66,13 @@ export function* askForPlaces<T extends ContentTypes>(run: Present<T>, row: stri
   if (plan.kind === 'error') return again(plan.message);
   const { request, reference, readAnswer } = plan.value;
   // eslint-disable-next-line require-yield
-  const failed = function* ({ message }: Error): Flow<Conclusion> {
-    return again(message);
-  };
-  const secrets = yield* readSecret(run, row, { reference, failed });
-  const answer = yield* orEnd(perform(row, step.query<T>, { ...request, ...secrets }), ({ message }) => again(message));
-  const taken = readAnswer(answer);
-  if (taken.kind === 'error') return again(taken.message);
-  // eslint-disable-next-line require-yield
   const later = function* (at: string, cause: string): Flow<Conclusion> {
     return conclude(at, retry(new Error(cause)));
   };
+  const secrets = yield* readSecret(run, row, { reference, failed: ({ message }) => later(row, message) });
+  const answer = yield* orEnd(perform(row, step.query<T>, { ...request, ...secrets }), ({ message }) => again(message));
+  const taken = readAnswer(answer);
+  if (taken.kind === 'error') return again(taken.message);
   const { events } = yield* recordPlaces(run, taken.value, later);
   yield* perform(row, step.noteAsked<T>, content);
   return conclude(row, done, ...events);

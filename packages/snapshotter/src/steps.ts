@@ -149,8 +149,8 @@ export function saveTaken<T extends ContentTypes>(
 }
 
 /**
- * Where the snapshot can be used (alpha). Of a content that is ready by now it belongs to the administrator, unless `mayBeReady` says otherwise, and
- * one that is being deleted needs it no more.
+ * Writes where the snapshot can be used (alpha). A content that is ready by now is left to the administrator, unless `mayBeReady` says otherwise. A
+ * content that is being deleted is left alone.
  */
 export async function savePlaces<T extends ContentTypes>(
   run: ContentRun<T>,

@@ -36,7 +36,7 @@ async function cluster(sidecars: object = {}): Promise<Installed> {
   return result;
 }
 
-/** Of the programs that are off by default. The chart's minimal values have further warnings. */
+/** The findings about the programs that are off by default. The chart's minimal values have further warnings. */
 async function foundIn({ host }: Installed): Promise<readonly string[]> {
   const { found, document } = await doctor(host, ['--only=health,meta,pop,rights,lease,driver']);
   expect(document.notRun).toEqual([]);

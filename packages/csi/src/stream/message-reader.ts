@@ -63,7 +63,7 @@ export function createMessageReader(stream: Readable): MessageReader {
 /** Never asks for more than the stream reads ahead: Node would let it hold as much from then on. */
 function takePart(stream: Readable, most: number): Buffer | undefined {
   const there = Math.min(most, stream.readableLength, stream.readableHighWaterMark);
-  // Of a stream that is at its end this notices the end.
+  // A read at the end of the stream makes it emit `end`.
   return (stream.read(there) as Buffer | null) ?? undefined;
 }
 

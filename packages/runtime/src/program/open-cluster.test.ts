@@ -46,7 +46,11 @@ it('given a kind to watch, then the informer has synced, follows the server, als
   await clock.advance(100);
   const informer = await opening;
   const added: (string | undefined)[] = [];
-  informer.addHandler({ add: ({ metadata }) => void added.push(metadata?.name) });
+  informer.addHandler({
+    add: ({ metadata }) => {
+      added.push(metadata?.name);
+    },
+  });
   server.seed(aVolume('b'));
   await clock.advance(100);
   server.endWatches('broken');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The places where a snapshot can be used (alpha, KEP-5943): `spec.nodeAffinity` of a content and `allowedTopologies` of a class. Both are lists
- * of selector terms: the terms are alternatives, all expressions of a term must hold, the values of an expression are alternatives.
+ * of selector terms. One of the terms must match; a term matches if all of its expressions do, and an expression if one of its values does.
  *
  * The fields come from definitions that are not released yet, so nothing is taken for granted about their shape, and a limit holds for
  * everything that could be multiplied.
