@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * A container: the whole program, from its arguments to its exit code, in a process that waits for its leases, leads, and ends. Then kubelet
- * starts the next one, whose memory is empty.
- */
+/** A whole program in a container, from its arguments to its exit code: it waits for its leases, leads, and ends. */
 import { silentLogger } from '@csi-sidecars/runtime';
 import { runProcess } from '@csi-sidecars/runtime/internal';
-import type { ScheduledProcess } from '@csi-sidecars/runtime/testing';
+import { type Container, type ScheduledProcess, startContainer } from '@csi-sidecars/runtime/testing';
 import type { ProgramDeps, ProgramHost } from '@csi-sidecars/sidecar';
 
-export interface ContainerDeps {
+export interface ProgramContainerDeps {
   /** Another process for each start. */
   readonly process: (name: string) => ScheduledProcess;
   readonly host: (process: ScheduledProcess) => ProgramHost;
@@ -18,42 +15,7 @@ export interface ContainerDeps {
   readonly onDefect: (text: string) => void;
 }
 
-export interface Container {
-  readonly name: string;
-  /** Undefined while it is not running. */
-  readonly process: () => ScheduledProcess | undefined;
-  /** As kubelet does: SIGTERM, and kill -9 after the grace period. */
-  readonly restart: () => void;
-  readonly scaleTo: (replicas: 0 | 1) => void;
-}
-
-const restartMs = 1_000;
-const graceMs = 30_000;
-
-interface Started {
-  readonly process: ScheduledProcess;
-  readonly terminate: () => void;
-}
-
-export function startContainer(name: string, deps: ContainerDeps): Container {
-  const kubelet = deps.process(`kubelet of ${name}`);
-  let births = 0;
-  let current: Started | undefined;
-  let wanted: 0 | 1 = 1;
-
-  function start(): void {
-    if (wanted === 0 || current !== undefined) return;
-    births += 1;
-    const process = deps.process(`${name}#${births}`);
-    process.onDeath((why) => {
-      deps.note(`dies: ${why}`);
-      current = undefined;
-      kubelet.post(start, restartMs);
-    });
-    // The first task of the process: a container that kubelet has started may die before it.
-    current = { process, terminate: run(process) };
-  }
-
+export function startProgram(name: string, deps: ProgramContainerDeps): Container {
   /** Returns what SIGTERM does. */
   function run(process: ScheduledProcess): () => void {
     let terminate = (): void => process.kill('SIGTERM');
@@ -77,23 +39,15 @@ export function startContainer(name: string, deps: ContainerDeps): Container {
     return () => terminate();
   }
 
-  function restart(): void {
-    if (current === undefined) return;
-    const { process, terminate } = current;
-    deps.note('is asked to stop');
-    process.post(terminate);
-    kubelet.post(() => process.kill('still there after the grace period'), graceMs);
-  }
-
-  start();
+  const onDeath = (_process: ScheduledProcess, why: string): void => deps.note(`dies: ${why}`);
+  const container = startContainer(name, { process: deps.process, run, onDeath });
+  const asking = (act: () => void): void => {
+    if (container.process() !== undefined) deps.note('is asked to stop');
+    act();
+  };
   return {
-    name,
-    process: () => current?.process,
-    restart,
-    scaleTo(replicas) {
-      wanted = replicas;
-      if (replicas === 1) start();
-      else restart();
-    },
+    ...container,
+    restart: () => asking(container.restart),
+    scaleTo: (replicas) => (replicas === 0 ? asking(() => container.scaleTo(0)) : container.scaleTo(1)),
   };
 }

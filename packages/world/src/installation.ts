@@ -2,9 +2,16 @@
 /** The sidecars of the story: which programs run in which containers, and how many of each. */
 import type { CsiChannel } from '@csi-sidecars/csi';
 import type { Transport } from '@csi-sidecars/runtime';
-import type { Draw, FakeApiServer, Schedule, ScheduledProcess, TimeLine } from '@csi-sidecars/runtime/testing';
+import type {
+  Container,
+  Draw,
+  FakeApiServer,
+  Schedule,
+  ScheduledProcess,
+  TimeLine,
+} from '@csi-sidecars/runtime/testing';
 import type { ProgramHost } from '@csi-sidecars/sidecar';
-import { type Container, startContainer } from './container.ts';
+import { startProgram } from './container.ts';
 import { linkChannel } from './channel-link.ts';
 import type { DriverActor } from './driver.ts';
 import { lookForSecrets } from './invariants/in-outputs.ts';
@@ -116,7 +123,7 @@ export function startInstallation(deps: InstallationDeps): Installation {
   const pods = only === undefined ? all : all.filter(({ names }) => names.some((name) => only.includes(name)));
   const containers = pods.map((it) => {
     const { pod, names, onNode, actor } = it;
-    return startContainer(pod, {
+    return startProgram(pod, {
       process: schedule.process,
       host: (process) => {
         // The channel to the driver reports the death of any other program.

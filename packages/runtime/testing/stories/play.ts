@@ -10,13 +10,14 @@ import type { Transport } from '../../src/api/transport.ts';
 import { commonTypes } from '../fake-api-server/common-types.ts';
 import { createFakeApiServer, type FakeApiServer } from '../fake-api-server/server.ts';
 import { type Fault, type FaultTarget, withFaults } from '../faults/faults.ts';
+import type { Container } from '../world/container.ts';
 import { createDice, type Dice } from '../world/dice.ts';
 import { drawFrom } from '../world/hash.ts';
 import { createLink } from '../world/link.ts';
 import { createSchedule, type ScheduledProcess } from '../world/schedule.ts';
 import { createTimeLine } from '../world/time-line.ts';
 import { stormMs } from './draw.ts';
-import { type Replica, startReplica } from './replica.ts';
+import { startReplica } from './replica.ts';
 import { type Mishap, mishaps, type Step, type Stories } from './story.ts';
 
 const calmMs = 600_000;
@@ -110,7 +111,7 @@ export async function play(
 
 interface Struck {
   readonly dice: Dice;
-  readonly replicas: readonly Replica[];
+  readonly replicas: readonly Container[];
   readonly server: FakeApiServer;
 }
 
@@ -120,7 +121,7 @@ function strike(what: Mishap, { dice, replicas, server }: Struck): void {
     case mishaps.killed:
       return replica.process()?.kill('SIGKILL');
     case mishaps.stopped:
-      return replica.stop();
+      return replica.restart();
     case mishaps.frozen:
       return replica.process()?.suspend(1_000 + dice.below(40_000));
     case mishaps.broken:

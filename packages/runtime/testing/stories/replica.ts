@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One replica of a controller, as kubelet keeps it: whenever its process ends, the next one starts, whose memory is empty. */
+/** One replica of a controller: a container that runs `runController`. */
 import { runController } from '../../src/program/run-controller.ts';
 import type { Transport } from '../../src/api/transport.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { memoryFiles } from '../memory-files.ts';
+import { type Container, startContainer } from '../world/container.ts';
 import type { ScheduledProcess } from '../world/schedule.ts';
 import type { StoryController } from './story.ts';
-
-export interface Replica {
-  /** Undefined between two processes. */
-  readonly process: () => ScheduledProcess | undefined;
-  /** SIGTERM, and SIGKILL after 30 s. */
-  readonly stop: () => void;
-}
 
 export interface ReplicaDeps {
   /** Another process for each start. */
@@ -22,58 +16,34 @@ export interface ReplicaDeps {
   readonly onDeath: (name: string, why: string) => void;
 }
 
-const restartMs = 1_000;
-const graceMs = 30_000;
-
-export function startReplica(name: string, deps: ReplicaDeps): Replica {
-  const kubelet = deps.process(`kubelet of ${name}`);
-  let births = 0;
-  let current: { readonly process: ScheduledProcess; terminate: () => void } | undefined;
-
-  function start(): void {
-    births += 1;
-    const process = deps.process(`${name}#${births}`);
-    const started = { process, terminate: (): void => process.kill('SIGTERM') };
-    current = started;
-    process.onDeath((why) => {
-      current = undefined;
-      deps.onDeath(process.name, why);
-      kubelet.post(start, restartMs);
-    });
-    process.post(() => {
+export function startReplica(name: string, { process, transport, controller, onDeath }: ReplicaDeps): Container {
+  function run(own: ScheduledProcess): () => void {
+    let terminate = (): void => own.kill('SIGTERM');
+    const { clock, random } = own;
+    own.post(() => {
       void runController({
-        ...deps.controller(),
+        ...controller(),
         listen: '',
-        clock: process.clock,
-        random: process.random,
+        clock,
+        random,
         env: { POD_NAMESPACE: 'default' },
         files: memoryFiles(),
         hostName: name,
         logger: silentLogger,
         process: {
           onSignal: (signal, listener) => {
-            if (signal === 'SIGTERM') started.terminate = listener;
+            if (signal === 'SIGTERM') terminate = listener;
           },
           onCrash: () => undefined,
-          exit: (code) => process.kill(`exit code ${code}`),
+          exit: (code) => own.kill(`exit code ${code}`),
         },
         loadConfig: () => Promise.resolve(nowhere),
-        connect: () =>
-          Promise.resolve({ host: 'api', transport: deps.transport(process), close: () => Promise.resolve() }),
+        connect: () => Promise.resolve({ host: 'api', transport: transport(own), close: () => Promise.resolve() }),
       });
     });
+    return () => terminate();
   }
-
-  start();
-  return {
-    process: () => current?.process,
-    stop() {
-      if (current === undefined) return;
-      const { process, terminate } = current;
-      process.post(terminate);
-      kubelet.post(() => process.kill('SIGKILL after the grace period'), graceMs);
-    },
-  };
+  return startContainer(name, { process, run, onDeath: (dead, why) => onDeath(dead.name, why) });
 }
 
 /** The transport is given, so no address is used. */

@@ -8,7 +8,7 @@ import type { CsiChannel } from '@csi-sidecars/csi';
 import { linkSignals, type Transport } from '@csi-sidecars/runtime';
 import type { Schedule } from '@csi-sidecars/runtime/testing';
 import { createDriverModel, type DriverModel } from '@csi-sidecars/test-driver';
-import { startContainer } from '../container.ts';
+import { startProgram } from '../container.ts';
 import { leaseNamespace, nodeIdOf, nodeName } from '../names.ts';
 import { hostOf } from '../process-host.ts';
 import { type ProgramName, runOf } from '../programs.ts';
@@ -43,7 +43,7 @@ export async function lookOnce(schedule: Schedule, options: LeaderOptions): Prom
   const end = new AbortController();
   const driver = createDriverModel({ clock: schedule.process('driver of a fresh leader').clock, settings });
   const defects: string[] = [];
-  const container = startContainer(`fresh ${name}`, {
+  const container = startProgram(`fresh ${name}`, {
     process: schedule.process,
     host: (process) =>
       hostOf({

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What fails: requests, watches, processes, clocks, the driver. */
-import type { Fault } from '@csi-sidecars/runtime/testing';
+import type { Container, Fault } from '@csi-sidecars/runtime/testing';
 import type { FaultRule } from '@csi-sidecars/test-driver';
 import { nodeName } from '../names.ts';
-import type { Container } from '../container.ts';
 import type { World } from '../world.ts';
 import { kind, type Kinds } from './kind.ts';
 import { claimOf, isAsked } from './moments.ts';

@@ -15,8 +15,7 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
-import type { ScheduledProcess } from '@csi-sidecars/runtime/testing';
-import type { Container } from '../container.ts';
+import type { Container, ScheduledProcess } from '@csi-sidecars/runtime/testing';
 import { holderOf } from '../leases.ts';
 import { driverName, namespace } from '../names.ts';
 import { leaseOf, type ProgramName } from '../programs.ts';
