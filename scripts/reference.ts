@@ -5,13 +5,12 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { leaseRules, type UsedRule } from '@csi-sidecars/runtime';
+import { leaseRules, mergedRules, type UsedRule } from '@csi-sidecars/runtime';
 import { leaseName } from '@csi-sidecars/runtime/internal';
 import { clusterOf, explain, namespace as exampleNamespace } from '../packages/explain/testing/cluster.ts';
 import { examples } from '../packages/explain/testing/examples.ts';
 import { doctorPage } from './doctor-page.ts';
 import { manifests } from './manifests.ts';
-import { mergedRules } from './merged-rules.ts';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
 
 const firstLine = (text: string): string => text.split('\n')[0]!;

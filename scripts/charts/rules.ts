@@ -5,11 +5,10 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { leaseRules, type PolicyRule, type UsedRule } from '@csi-sidecars/runtime';
+import { leaseRules, mergedRules, type PolicyRule, type UsedRule } from '@csi-sidecars/runtime';
 import { loadAll } from 'js-yaml';
 import { namespaceRules } from '../../packages/provisioner/src/rbac.ts';
 import { manifests } from '../manifests.ts';
-import { mergedRules } from '../merged-rules.ts';
 
 export interface ChartRule extends PolicyRule {
   /** A key of the chart's features, `always`, or `upstream`: where the image is upstream's. */

@@ -5,11 +5,10 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { leaseRules, type PolicyRule, type UsedRule } from '@csi-sidecars/runtime';
+import { leaseRules, mergedRules, type PolicyRule, type UsedRule } from '@csi-sidecars/runtime';
 import { leaseName } from '@csi-sidecars/runtime/internal';
 import { dump, loadAll } from 'js-yaml';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
-import { mergedRules } from '../merged-rules.ts';
 import { dataSourceValidatorManifest } from '../../packages/data-source-validator/src/manifest.ts';
 import { snapshotControllerManifest } from '../../packages/snapshot-controller/src/manifest.ts';
 

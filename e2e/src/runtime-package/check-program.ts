@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The example as two processes: one leads and labels, the other follows when the first is asked to end. */
 import { join } from 'node:path';
-import { type ApiClient, type KubeObject, leases, namespaces, type Resource } from '@csi-sidecars/runtime';
+import { type ApiClient, configMaps, type KubeObject, leases, namespaces, type Resource } from '@csi-sidecars/runtime';
+import { loadAll } from 'js-yaml';
 import { freePort } from '@csi-sidecars/runtime/testing';
 import { kubeconfigOf } from '../accounts/kubeconfig-of.ts';
 import type { ControlPlane } from '../control-planes/control-plane.ts';
 import { eventually, type Patience } from '../eventually.ts';
 import { type ChildProcess, logTail, startProcess } from '../processes/child-process.ts';
-import type { Project } from './install.ts';
-import { rolesOfExample } from './roles.ts';
+import { csiRuntime, type Project } from './install.ts';
 
 export interface ProgramChecks {
   readonly controlPlane: ControlPlane;
@@ -20,7 +20,12 @@ export interface ProgramChecks {
   readonly reports: string;
 }
 
-const configMaps: Resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
+/** Plurals of the kinds that are printed are regular. */
+function resourceOf({ apiVersion = '', kind = '', metadata }: KubeObject): Resource {
+  const [version = '', group = ''] = apiVersion.split('/').toReversed();
+  return { group, version, kind, plural: `${kind.toLowerCase()}s`, namespaced: metadata?.namespace !== undefined };
+}
+
 const namespace = 'owners';
 const account = { namespace, name: 'owner-labels' };
 
@@ -28,7 +33,16 @@ export async function checkProgram(checks: ProgramChecks): Promise<void> {
   const { controlPlane, api, patience, project, check, reports } = checks;
   const metadata = { name: namespace };
   await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
-  for (const { resource, object } of rolesOfExample(account)) await api.create(resource, object);
+  await check('the account, the roles and the Deployment that the package prints are accepted', async () => {
+    const text = csiRuntime(
+      project,
+      'manifests',
+      project.example,
+      '--image=example.com/owner-labels:v1',
+      `--namespace=${namespace}`,
+    );
+    for (const object of loadAll(text) as readonly KubeObject[]) await api.create(resourceOf(object), object);
+  });
   const kubeconfig = await kubeconfigOf(controlPlane, {
     account,
     name: 'owner-labels',

@@ -5,7 +5,15 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repositoryRoot } from '../processes/program.ts';
 
-export const examples: readonly string[] = ['owner-labels.ts', 'owner-labels.stories.ts', 'populator.ts', 'watch.ts'];
+export const examples: readonly string[] = [
+  'owner-labels.ts',
+  'owner-labels.stories.ts',
+  'populator.ts',
+  'watch.ts',
+  'websites.ts',
+  'websites.types.ts',
+  'websites.stories.ts',
+];
 
 export interface PackedFile {
   readonly path: string;
@@ -43,6 +51,8 @@ export interface Project {
   readonly example: string;
   /** All of them. */
   readonly examples: readonly string[];
+  /** The folder of the installed package. */
+  readonly installed: string;
   /** The manifest of the installed package. */
   readonly manifest: Readonly<Record<string, unknown>>;
 }
@@ -55,7 +65,7 @@ export function installInto(folder: string, { tarball }: Packed): Project {
   for (const name of examples) copyFileSync(join(installed, 'example', name), join(folder, name));
   const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Project['manifest'];
   const paths = examples.map((name) => join(folder, name));
-  return { folder, example: join(folder, 'owner-labels.ts'), examples: paths, manifest };
+  return { folder, installed, example: join(folder, 'owner-labels.ts'), examples: paths, manifest };
 }
 
 /** What TypeScript says against the examples and against our declarations; those of other packages are not ours to mend. */
@@ -82,8 +92,19 @@ export function typeErrors({ folder, examples: files }: Project): readonly strin
 }
 
 /** With the test runner of Node.js, as the page of the package says. Throws with its output. */
-export function storiesOfExample({ folder }: Project): void {
-  run(process.execPath, ['--test', 'owner-labels.stories.ts'], folder);
+export function storiesOfExamples({ folder }: Project): void {
+  run(process.execPath, ['--test', 'owner-labels.stories.ts', 'websites.stories.ts'], folder);
+}
+
+/** What a command of the package prints. It needs json-schema-to-typescript for the types. */
+export function csiRuntime({ folder }: Project, ...args: readonly string[]): string {
+  return run(join(folder, 'node_modules', '.bin', 'csi-runtime'), args, folder);
+}
+
+/** The optional peer of the package, as a stranger installs it. */
+export function installPeer({ folder, manifest }: Project): void {
+  const [peer] = Object.entries(manifest['peerDependencies'] as Record<string, string>);
+  run('npm', ['install', '--save-dev', '--no-audit', '--no-fund', '--loglevel=error', peer!.join('@')], folder);
 }
 
 function run(command: string, args: readonly string[], cwd: string): string {

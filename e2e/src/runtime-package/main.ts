@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * `npm run runtime-package`: packs `packages/runtime`, installs the tarball into an empty project, and runs the example of its README
- * there, twice, against a real API server and with the rights that the README names. Counts go to reports/runtime-package.json.
+ * there, twice, against a real API server and with the rights that the package prints for it. Counts go to reports/runtime-package.json.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApiClient, silentLogger, systemClock } from '@csi-sidecars/runtime';
@@ -11,7 +11,7 @@ import { startLocal } from '../control-planes/local/start-local.ts';
 import { onInterrupt } from '../interruption.ts';
 import { repositoryRoot } from '../processes/program.ts';
 import { checkProgram } from './check-program.ts';
-import { examples, installInto, pack, storiesOfExample, typeErrors } from './install.ts';
+import { csiRuntime, examples, installInto, installPeer, pack, storiesOfExamples, typeErrors } from './install.ts';
 
 const clock = systemClock();
 const signal = onInterrupt();
@@ -62,7 +62,12 @@ try {
   await check('the examples and our declarations compile in a project that checks libraries too', () =>
     typeErrors(project),
   );
-  await check('random stories of the example pass', () => storiesOfExample(project));
+  await check('random stories of the examples pass', () => storiesOfExamples(project));
+  await check('the types of the example are what its definition gives', () => {
+    installPeer(project);
+    const made = csiRuntime(project, 'types', join(project.installed, 'example', 'websites.crd.yaml'));
+    return made === readFileSync(join(project.folder, 'websites.types.ts'), 'utf8') ? [] : [made];
+  });
   await using controlPlane = await startLocal({ clock, folder: join(folder, 'control-plane') });
   const api = createApiClient(
     { transport: controlPlane.admin, clock, logger: silentLogger },

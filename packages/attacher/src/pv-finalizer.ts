@@ -99,13 +99,14 @@ function isReleasable(volume: PersistentVolume, driverName: string): boolean {
 
 /** Removes our finalizer and no other. An object that is gone is not an error: there is nothing left to update. */
 async function removeOurFinalizer(
-  { client, logger, caches, key, signal, context }: Run<PvFinalizerLoop, PvFinalizerContext>,
+  { client, clock, random, logger, caches, key, signal, context }: Run<PvFinalizerLoop, PvFinalizerContext>,
   volume: PersistentVolume,
 ): Promise<void> {
   const target = { resource: persistentVolumes, object: volume, finalizer: finalizerOf(context.driverName) };
   try {
-    const stored = await removeFinalizer({ client, informer: caches.volumes }, target, signal).catch(
-      (refusal: unknown) => ignoreGone({ client, signal }, { resource: persistentVolumes, object: volume, refusal }),
+    const deps = { client, clock, random, cache: caches.volumes };
+    const stored = await removeFinalizer(deps, target, signal).catch((refusal: unknown) =>
+      ignoreGone({ client, signal }, { resource: persistentVolumes, object: volume, refusal }),
     );
     if (stored !== undefined) logger.info(2, 'Removed finalizer from PersistentVolume', { PersistentVolume: key });
   } catch (cause) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-provisioner as a program: the parts between its arguments and its exit code that are its own. */
 import { type DriverInfo, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
-import { type EventRecorder, neededRules } from '@csi-sidecars/runtime';
+import { type EventRecorder, neededRules, type OwnerReference } from '@csi-sidecars/runtime';
 import {
   type AttributesClassGate,
   ExitError,
@@ -20,7 +20,7 @@ import { createCapacityGauges } from './capacity/gauges.ts';
 import type { CapacityPorts } from './capacity/loops.ts';
 import { lookUpOwner, type OwnerQuestion } from './capacity/owner.ts';
 import { toWantedCapacity } from './capacity/read-settings.ts';
-import type { CapacitySettings, OwnerReference } from './capacity/settings.ts';
+import type { CapacitySettings } from './capacity/settings.ts';
 import { type ProvisionerGate, provisionerProgram, type ProvisionerValues } from './flags.ts';
 import { lockNameOf, refusedDriverName } from './names.ts';
 import { createProvisioner } from './provisioner.ts';

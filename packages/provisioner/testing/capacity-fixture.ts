@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The whole provisioner that publishes capacity, with the objects and the calls of capacity as short lines. */
 import type { GetCapacityRequest } from '@csi-sidecars/csi';
-import { type CSIStorageCapacity, csiStorageCapacities, type StorageClass } from '@csi-sidecars/runtime';
+import { type CSIStorageCapacity, csiStorageCapacities, type OwnerReference, type StorageClass } from '@csi-sidecars/runtime';
 import { centralManagedBy, labels } from '../src/capacity/object.ts';
-import type { CapacitySettings, OwnerReference } from '../src/capacity/settings.ts';
+import type { CapacitySettings } from '../src/capacity/settings.ts';
 import { aClass, driverName } from './builders.ts';
 import { capacitySettings, namespace } from './capacity-settings.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from './provisioner-fixture.ts';

@@ -4,13 +4,13 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { configMaps } from '@csi-sidecars/runtime';
 import { playStories } from '@csi-sidecars/runtime/testing';
-import { ownerLabels } from './owner-labels.ts';
+import { controller } from './owner-labels.ts';
 
 const refs = ['a', 'b', 'c'].map((name) => ({ namespace: 'default', name }));
 
 await test('each label becomes what the annotation says, whatever happens in between', async () => {
   await playStories({
-    controller: () => ({ name: 'owner-labels', loops: [ownerLabels], lease: { name: 'owner-labels' } }),
+    controller: () => controller,
     objects: refs.map((metadata) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata })),
     acts: {
       'a user names an owner': (objects, dice) =>

@@ -17,6 +17,7 @@ import {
   retry,
   type Run,
   runController,
+  type RunControllerOptions,
   splitKey,
 } from '@csi-sidecars/runtime';
 
@@ -40,7 +41,7 @@ async function setLabel({ client, key, signal }: Run<OwnerLabels, unknown>, owne
   await client.patch({ resource: configMaps, ref: splitKey(key) }, { type: 'merge', body }, { signal });
 }
 
-export const ownerLabels: Loop = defineLoop<OwnerLabels>({
+const ownerLabels: Loop = defineLoop<OwnerLabels>({
   name: 'owner-labels',
   settings: { workerThreads: 2, retryIntervalStartMs: 1_000, retryIntervalMaxMs: 60_000 },
   watches: { configMaps: { resource: configMaps } },
@@ -51,9 +52,15 @@ export const ownerLabels: Loop = defineLoop<OwnerLabels>({
   flow: copyOwner,
 });
 
-// Tests import the loop.
+export const controller: RunControllerOptions = {
+  name: 'owner-labels',
+  loops: [ownerLabels],
+  lease: { name: 'owner-labels' },
+  rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['patch'] }],
+};
+
+// Tests import the controller.
 if (import.meta.main) {
   const { KUBECONFIG: kubeconfig, LISTEN: listen = ':8080' } = process.env;
-  const lease = { name: 'owner-labels' };
-  await runController({ name: 'owner-labels', loops: [ownerLabels], lease, kubeconfig, listen });
+  await runController({ ...controller, kubeconfig, listen });
 }

@@ -133,10 +133,10 @@ function* populate(observed: Observed): Flow<Conclusion> {
   return conclude('P9', done);
 }
 
-async function protect({ client, caches, signal }: Step, claim: PersistentVolumeClaim): Promise<void> {
+async function protect(step: Step, claim: PersistentVolumeClaim): Promise<void> {
   if (claim.metadata?.finalizers?.includes(finalizer)) return;
   const target = { resource: persistentVolumeClaims, object: claim, finalizer };
-  await addFinalizer({ client, informer: caches.claims }, target, signal);
+  await addFinalizer({ ...step, cache: step.caches.claims }, target, step.signal);
 }
 
 /** Undefined if it is there: an earlier run has created it, and the cache does not show it yet. */
@@ -219,14 +219,15 @@ async function give({ client, signal }: Step, volume: PersistentVolume, claim: P
   await client.patch(target, { type: 'merge', body }, { signal });
 }
 
-async function cleanUp({ client, caches, key, context, signal }: Step, claim: PersistentVolumeClaim): Promise<void> {
+async function cleanUp(step: Step, claim: PersistentVolumeClaim): Promise<void> {
+  const { client, caches, key, context, signal } = step;
   const { namespace, events } = context;
   await client.delete(pods, { namespace, name: podOf(key) }, { signal }).catch(ignoreNotFound);
   await client.delete(persistentVolumeClaims, { namespace, name: primeOf(key) }, { signal }).catch(ignoreNotFound);
   if (claim.metadata?.deletionTimestamp === undefined)
     events.record(claim, { type: 'Normal', reason: 'PopulatorFinished', message: 'Populator finished' });
   const target = { resource: persistentVolumeClaims, object: claim, finalizer };
-  await removeFinalizer({ client, informer: caches.claims }, target, signal);
+  await removeFinalizer({ ...step, cache: caches.claims }, target, signal);
 }
 
 function populatorLoop(context: Context): Loop {

@@ -36,6 +36,7 @@ function prepare(): void {
       './testing': entry('testing/index'),
       './package.json': './package.json',
     },
+    bin: { 'csi-runtime': './dist/src/cli/main.js' },
     engines: { node: '>=24' },
   };
   copyFileSync(join(root, 'LICENSE'), licence);

@@ -8,6 +8,8 @@ export type { ConnectionOptions } from './program/connections.ts';
 export type { ExportedConfig, ProgramParts, RunControllerOptions, RunPorts } from './program/options.ts';
 export type { ApiParts } from './program/connect-api.ts';
 export type { LeaseOptions } from './program/under-lease.ts';
+export { controllerAccess, controllerManifests } from './program/controller-manifests.ts';
+export type { ControllerAccess, DeploymentOptions, Described } from './program/controller-manifests.ts';
 // Traces.
 export { isTraceparent } from './tracing/subject.ts';
 export type { Attributes, AttributeValue, CallParent, Span, Tracer, TraceSubject } from './tracing/tracer.ts';
@@ -93,6 +95,12 @@ export {
   isTimeout,
   isTooManyRequests,
 } from './api/error-predicates.ts';
+export { applyObject } from './api/apply-object.ts';
+export type { Applied, ApplyOptions } from './api/apply-object.ts';
+export { conditionOf, withCondition } from './api/conditions.ts';
+export type { Condition } from './api/conditions.ts';
+export { controllerOf, controllerReference, isOwnedBy, ownerReference } from './api/owner-references.ts';
+export type { OwnerReference } from './api/owner-references.ts';
 export { mayHaveHappened } from './api/may-have-happened.ts';
 export { changeObject, changeObjectOnce } from './api/change-object.ts';
 export type { ChangedOnce, ChangeObjectDeps, MergePatch, ObjectChange } from './api/change-object.ts';
@@ -102,8 +110,8 @@ export { findObject, gettingByList } from './api/find-object.ts';
 export type { FindDeps } from './api/find-object.ts';
 export { ignoreNotFound } from './api/ignore-not-found.ts';
 export { stringifyJson } from './api/json.ts';
-export { neededRules } from './api/policy-rule.ts';
-export type { CheckedRule, PolicyRule, RuleCondition, UsedRule } from './api/policy-rule.ts';
+export { mergedRules, neededRules } from './api/policy-rule.ts';
+export type { CheckedRule, PlacedRule, PolicyRule, RuleCondition, UsedRule } from './api/policy-rule.ts';
 export { readSecret } from './api/read-secret.ts';
 export { servesKind } from './api/served-kind.ts';
 export { rereadOnConflict, retryOnConflict } from './api/retry-on-conflict.ts';
@@ -120,7 +128,7 @@ export { finalizersWith, finalizersWithout } from './finalizer/finalizer-patch.t
 export { addedFinalizer, removedFinalizer } from './finalizer/finalizer-patch.ts';
 export type { Metadata } from './finalizer/finalizer-patch.ts';
 export { addFinalizer, removeFinalizer } from './finalizer/write-finalizer.ts';
-export type { FinalizerDeps, FinalizerTarget } from './finalizer/write-finalizer.ts';
+export type { FinalizerTarget } from './finalizer/write-finalizer.ts';
 // The lease.
 export type { LeadingWork } from './lease/leader-elector.ts';
 export { sanitizedName } from './lease/names.ts';

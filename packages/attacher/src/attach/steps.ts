@@ -47,13 +47,13 @@ export function findVolume({ client, signal }: AttachRun, name: string): Promise
 
 /** Attachments of one volume to several nodes at once share one request. */
 export function addVolumeFinalizer(run: AttachRun, volume: PersistentVolume): Promise<PersistentVolume> {
-  const { client, caches, signal, context } = run;
+  const { caches, signal, context } = run;
   const { finalizer, memory } = context;
   const name = volume.metadata?.name ?? '';
   const add = async () => {
     try {
       const target = { resource: persistentVolumes, object: volume, finalizer };
-      return await addFinalizer({ client, informer: caches.volumes }, target, signal);
+      return await addFinalizer({ ...run, cache: caches.volumes }, target, signal);
     } finally {
       memory.volumeFinalizers.delete(name);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The pod of a driver on a node: that of the DaemonSet whose containers register the driver with kubelet. */
-import { type Pod, pods } from '@csi-sidecars/runtime';
+import { isOwnedBy, type Pod, pods } from '@csi-sidecars/runtime';
 import { daemonSets, type Workload } from '../cluster/kinds.ts';
 import type { Reader } from '../cluster/reader.ts';
 import { nameOf } from '../facts/objects.ts';
@@ -24,9 +24,7 @@ export async function nodePluginOf(reader: Reader, driver: string, node: string)
     const query = { namespace, fieldSelector: `spec.nodeName=${node}`, most: 1 };
     const there = await reader.list<Pod>(pods, query, `the pod of the driver on ${node}`);
     if (there.kind !== 'found') return { kind: 'unknown' };
-    const pod = there.value.find(({ metadata }) =>
-      metadata?.ownerReferences?.some(({ uid }) => uid === set.metadata?.uid),
-    );
+    const pod = there.value.find((each) => isOwnedBy(each, set));
     if (pod !== undefined) return stateOf(pod);
   }
   return { kind: 'none', workloads: sets.map((set) => `${set.metadata?.namespace}/${nameOf(set)}`) };

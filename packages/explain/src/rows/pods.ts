@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A pod: each of its volumes, of which the worst decides. */
-import { type KubeObject, persistentVolumeClaims, persistentVolumes, type Pod } from '@csi-sidecars/runtime';
+import { isOwnedBy, type KubeObject, persistentVolumeClaims, persistentVolumes, type Pod } from '@csi-sidecars/runtime';
 import { valueOf } from '../cluster/reader.ts';
 import { hasEnded, isBeingDeleted, nameOf, objectName } from '../facts/objects.ts';
 import { usersOf } from '../facts/users.ts';
@@ -99,8 +99,7 @@ async function claimOfPod(
     };
   }
   const claim = read.value;
-  const isOwned = claim.metadata?.ownerReferences?.some(({ uid }) => uid === pod.metadata?.uid) === true;
-  if (volume.ephemeral !== undefined && !isOwned) {
+  if (volume.ephemeral !== undefined && !isOwnedBy(claim, pod)) {
     return {
       verdict: verdictOf(
         ['X10', 4, 'user', 'bind'],

@@ -59,7 +59,13 @@ export async function patchHealth(
   const { namespace, name = '', uid } = claim.metadata ?? {};
   const target = { resource: persistentVolumeClaims, ref: { namespace, name } };
   const body = { metadata: { uid }, status: { healthStatus: statusOf(change, clock) } };
-  const options = { subresource: 'status', timeoutMs: context.settings.timeoutMs, signal } as const;
+  // A server that is older than the field would warn, and `noteDropped` says more.
+  const options = {
+    subresource: 'status',
+    fieldValidation: 'Ignore',
+    timeoutMs: context.settings.timeoutMs,
+    signal,
+  } as const;
   try {
     const answer = await writeObject(caches.claims, claim, () =>
       client.patch(target, { type: 'merge', body }, options),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Capacity published by the instances of nodes: which objects each of them has, and that it leaves those of others alone. */
-import { csiStorageCapacities, storageClasses } from '@csi-sidecars/runtime';
+import { csiStorageCapacities, type OwnerReference, storageClasses } from '@csi-sidecars/runtime';
 import { faultOn } from '@csi-sidecars/test-driver/testing';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aNode, aNodeDeployment } from '../../testing/builders.ts';
@@ -23,7 +23,6 @@ import {
 import type { Fixture } from '../../testing/provisioner-fixture.ts';
 import { playController } from '../../testing/pv-controller.ts';
 import type { NodeDeployment } from '../settings.ts';
-import type { OwnerReference } from './settings.ts';
 import { managedByOf } from './managed-by.ts';
 import { labels } from './object.ts';
 

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The CSIStorageCapacity object of an item: how it is recognised, built and compared. Pure. */
-import { type CSIStorageCapacity, definedOnly, type ObjectMeta } from '@csi-sidecars/runtime';
+import {
+  controllerOf,
+  type CSIStorageCapacity,
+  definedOnly,
+  type ObjectMeta,
+  type OwnerReference,
+} from '@csi-sidecars/runtime';
 import { formatBytes, parseQuantity, toBytes } from '@csi-sidecars/volume';
 import { segmentIdOf } from '../topology/segments.ts';
 import { type Term, toTerm } from '../topology/terms.ts';
 import { type ItemKey, itemKeyOf, strayKeyOf } from './items.ts';
-import type { OwnerReference } from './settings.ts';
 
 export const labels = {
   driverName: 'csi.storage.k8s.io/drivername',
@@ -82,7 +87,7 @@ export function changedObject(
   reported: Reported,
   owner: OwnerReference | undefined,
 ): CSIStorageCapacity | undefined {
-  const hasOwner = owner === undefined || isControlledBy(object, owner);
+  const hasOwner = owner === undefined || controllerOf(object)?.uid === owner.uid;
   const isSame =
     bytesOf(object.capacity) === reported.available && bytesOf(object.maximumVolumeSize) === reported.maximum;
   if (isSame && hasOwner) return undefined;
@@ -101,12 +106,6 @@ function sizes({ available, maximum }: Reported): Pick<CSIStorageCapacity, 'capa
 function bytesOf(text: string | undefined): bigint | undefined {
   const quantity = text === undefined ? undefined : parseQuantity(text);
   return quantity && toBytes(quantity);
-}
-
-function isControlledBy({ metadata }: CSIStorageCapacity, { uid }: OwnerReference): boolean {
-  return (
-    metadata?.ownerReferences?.some((reference) => reference.controller === true && reference.uid === uid) === true
-  );
 }
 
 /** The API server refuses a second controller, so that another one is replaced. */

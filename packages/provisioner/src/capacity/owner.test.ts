@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createApiClient, type KubeObject } from '@csi-sidecars/runtime';
+import { createApiClient, type KubeObject, type OwnerReference } from '@csi-sidecars/runtime';
 import { createFakeApiServer, FakeClock, recordingLogger, seededRandom } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { lookUpOwner } from './owner.ts';
-import type { OwnerReference } from './settings.ts';
 
 const replicaSets = {
   group: 'apps',

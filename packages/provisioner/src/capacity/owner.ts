@@ -3,8 +3,14 @@
  * The owner of the capacity objects: some steps from the own Pod along the controller references. The object of the last step is not
  * read, so that a Pod below a StatefulSet needs no permission for StatefulSets.
  */
-import { type ApiClient, type KubeObject, pods, type Resource } from '@csi-sidecars/runtime';
-import type { OwnerReference } from './settings.ts';
+import {
+  type ApiClient,
+  controllerOf,
+  type KubeObject,
+  type OwnerReference,
+  pods,
+  type Resource,
+} from '@csi-sidecars/runtime';
 
 export interface OwnerQuestion {
   readonly namespace: string;
@@ -37,11 +43,6 @@ export async function lookUpOwner(
   }
   const { apiVersion, kind, name, uid } = found;
   return { apiVersion, kind, name, uid, controller: true };
-}
-
-/** As upstream, the first one counts. */
-function controllerOf({ metadata }: KubeObject): Found | undefined {
-  return metadata?.ownerReferences?.find(({ controller }) => controller === true);
 }
 
 function noController({ apiVersion, kind, name }: Found, namespace: string): never {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the flags and the environment say about published capacity. */
-import type { ObjectMeta } from '@csi-sidecars/runtime';
-
-export type OwnerReference = NonNullable<ObjectMeta['ownerReferences']>[number];
+import type { OwnerReference } from '@csi-sidecars/runtime';
 
 export interface CapacitySettings {
   /** The namespace of the objects. */

@@ -100,14 +100,14 @@ export async function release(run: VolumeRun, volume: PersistentVolume): Promise
 }
 
 async function patchFinalizer(
-  { client, caches: { volumes } }: VolumeRun,
+  run: VolumeRun,
   volume: PersistentVolume,
   { change, signal }: { readonly change: 'add' | 'remove'; readonly signal: AbortSignal | undefined },
 ): Promise<PersistentVolume | undefined> {
   const write = change === 'add' ? addFinalizer : removeFinalizer;
   const target = { resource: persistentVolumes, object: volume, finalizer: volumeFinalizer };
   try {
-    return await write({ client, informer: volumes }, target, signal).catch(ignoreNotFound);
+    return await write({ ...run, cache: run.caches.volumes }, target, signal).catch(ignoreNotFound);
   } catch (cause) {
     const what = `failed to ${change} the finalizer on volume ${volume.metadata?.name ?? ''}`;
     throw new Error(`${what}: ${toError(cause).message}`, { cause });

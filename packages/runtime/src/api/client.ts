@@ -88,6 +88,8 @@ export interface ListOptions<T extends KubeObject> extends CallOptions {
 export interface WriteOptions extends CallOptions {
   readonly subresource?: 'status';
   readonly dryRun?: 'All';
+  /** `Ignore`: the server drops fields that it does not know without a warning, which the client would log. Default: with one. */
+  readonly fieldValidation?: 'Ignore';
 }
 
 export interface DeleteOptions extends CallOptions {

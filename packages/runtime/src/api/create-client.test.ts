@@ -125,13 +125,15 @@ describe('what is sent', () => {
     const { client, requests } = scripted({ body: { metadata: {} } });
     await client.create(persistentVolumes, {}, { dryRun: 'All' });
     await client.update(persistentVolumes, { metadata: { name: 'a', resourceVersion: '1' } }, { dryRun: 'All' });
+    await client.create(persistentVolumes, {}, { fieldValidation: 'Ignore' });
     await client.raw('/readyz');
     expect(requests.map(({ method, path, headers }) => [method, path, headers['content-type']])).toEqual([
       ['POST', '/api/v1/persistentvolumes?dryRun=All', 'application/json'],
       ['PUT', '/api/v1/persistentvolumes/a?dryRun=All', 'application/json'],
+      ['POST', '/api/v1/persistentvolumes?fieldValidation=Ignore', 'application/json'],
       ['GET', '/readyz', undefined],
     ]);
-    expect(requests.map(({ headers }) => headers['user-agent'])).toEqual(Array(3).fill('csi-test/v1'));
+    expect(requests.map(({ headers }) => headers['user-agent'])).toEqual(Array(4).fill('csi-test/v1'));
   });
 
   it('given a caller that has cancelled, then every verb fails, and nothing is sent', async () => {

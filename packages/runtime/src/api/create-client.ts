@@ -126,7 +126,7 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
     create: async (resource, created, call) => {
       const namespace = created.metadata?.namespace;
       requireNamespace(resource, namespace);
-      const path = withQuery(collectionPath(resource, namespace), { dryRun: call?.dryRun });
+      const path = withQuery(collectionPath(resource, namespace), writeQuery(call));
       return toObject(
         resource,
         await write({ method: 'POST', resource }, path, { value: withTypeMeta(resource, created), call }),
@@ -144,7 +144,7 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
 
     patch: async ({ resource, ref }, patch, call) => {
       const path = withQuery(objectPath(resource, ref, call?.subresource), {
-        dryRun: call?.dryRun,
+        ...writeQuery(call),
         ...(patch.type === 'apply' && { fieldManager: patch.fieldManager, force: patch.force === true || undefined }),
       });
       const value = patch.type === 'json' ? patch.operations : patch.body;
@@ -200,7 +200,11 @@ function refOf(object: KubeObject): ObjectRef {
 }
 
 function writePath(resource: Resource, ref: ObjectRef, call: WriteOptions = {}): string {
-  return withQuery(objectPath(resource, ref, call.subresource), { dryRun: call.dryRun });
+  return withQuery(objectPath(resource, ref, call.subresource), writeQuery(call));
+}
+
+function writeQuery({ dryRun, fieldValidation }: WriteOptions = {}): Readonly<Record<string, string | undefined>> {
+  return { dryRun, fieldValidation };
 }
 
 function deleteBody(options: DeleteOptions = {}): unknown {

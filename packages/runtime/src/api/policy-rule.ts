@@ -8,6 +8,11 @@ export interface PolicyRule {
   readonly resourceNames?: readonly string[];
 }
 
+/** The rule of a Role in this namespace; without one, of a ClusterRole. */
+export interface PlacedRule extends PolicyRule {
+  readonly namespace?: string | undefined;
+}
+
 /** What a program uses, as a rule that allows no more. */
 export interface UsedRule<Fact extends string = string> extends PolicyRule {
   /** When it is needed; absent: always. */
@@ -37,4 +42,22 @@ export function neededRules<Fact extends string>(
     if (when === undefined) return true;
     return when.facts !== 'unknown' && when.facts.every((fact) => facts[fact]);
   });
+}
+
+/** Joins rules that are alike in all but their verbs, at the place of the first one. Each list of verbs is in the usual order. */
+export function mergedRules<Rule extends PolicyRule>(rules: readonly Rule[]): readonly Rule[] {
+  const alike = Map.groupBy(rules, likeness);
+  return [...alike.values()].map((same) => ({ ...same[0]!, verbs: inOrder(same.flatMap(({ verbs }) => verbs)) }));
+}
+
+/** What two rules must have in common: everything but the verbs and the consequence. */
+function likeness(rule: PolicyRule & { readonly without?: string }): string {
+  const { verbs: _, without: _without, ...rest } = rule;
+  return JSON.stringify(Object.entries(rest).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+const order = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'];
+
+function inOrder(verbs: readonly string[]): readonly string[] {
+  return [...new Set(verbs)].toSorted((a, b) => order.indexOf(a) - order.indexOf(b));
 }

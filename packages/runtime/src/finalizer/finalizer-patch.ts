@@ -25,7 +25,7 @@ export function removedFinalizer({ metadata }: KubeObject, finalizer: string): M
 
 /**
  * The list of finalizers as a merge patch has to write it: whole. For custom resources, which take no strategic merge patches; the
- * patch has to be guarded by the resource version, as `changeObject` does it. Built-in kinds: `addFinalizer`, `removeFinalizer`.
+ * patch has to be guarded by the resource version, as `changeObject` does it. For one finalizer: `addFinalizer`, `removeFinalizer`.
  * Undefined: it is there already. It comes last.
  */
 export function finalizersWith({ metadata }: KubeObject, ...added: readonly string[]): readonly string[] | undefined {

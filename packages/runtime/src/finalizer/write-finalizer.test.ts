@@ -9,16 +9,18 @@ import {
   seededRandom,
   withFaults,
 } from '../../testing/index.ts';
+import type { ChangeObjectDeps } from '../api/change-object.ts';
 import { createApiClient } from '../api/create-client.ts';
 import { isInvalid, isNotFound } from '../api/error-predicates.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../api/objects.ts';
-import { persistentVolumeClaims, persistentVolumes } from '../api/resource.ts';
+import type { KubeObject, PersistentVolume, PersistentVolumeClaim } from '../api/objects.ts';
+import { persistentVolumeClaims, persistentVolumes, type Resource } from '../api/resource.ts';
 import { silentLogger } from '../log/logger.ts';
-import { addFinalizer, type FinalizerDeps, removeFinalizer } from './write-finalizer.ts';
+import { addFinalizer, removeFinalizer } from './write-finalizer.ts';
 
 const finalizer = 'test.io/ours';
 
-interface Setup<T extends PersistentVolume | PersistentVolumeClaim> extends FinalizerDeps<T> {
+interface Setup<T extends KubeObject> extends ChangeObjectDeps<T> {
+  readonly clock: FakeClock;
   readonly server: FakeApiServer;
   readonly remembered: readonly T[];
   readonly doubted: readonly T[];
@@ -26,9 +28,10 @@ interface Setup<T extends PersistentVolume | PersistentVolumeClaim> extends Fina
   readonly lose: () => void;
 }
 
-function createSetup<T extends PersistentVolume | PersistentVolumeClaim>(): Setup<T> {
+function createSetup<T extends KubeObject>(): Setup<T> {
   const clock = new FakeClock();
-  const server = createFakeApiServer({ clock, random: seededRandom(1) });
+  const random = seededRandom(1);
+  const server = createFakeApiServer({ clock, random });
   const faults: FaultRule[] = [];
   const transport = withFaults(server.transport, { clock, decide: script(faults) });
   const client = createApiClient({ transport, clock, logger: silentLogger }, { userAgent: 'test', qps: -1, burst: 0 });
@@ -42,10 +45,12 @@ function createSetup<T extends PersistentVolume | PersistentVolumeClaim>(): Setu
   return {
     server,
     client,
+    clock,
+    random,
     remembered,
     doubted,
     lose,
-    informer: { remember: (object) => void remembered.push(object), doubt: (object) => void doubted.push(object) },
+    cache: { remember: (object) => void remembered.push(object), doubt: (object) => void doubted.push(object) },
   };
 }
 
@@ -53,7 +58,7 @@ function aVolume(server: FakeApiServer, metadata: PersistentVolume['metadata'] =
   return server.seed({ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'pv1', ...metadata } });
 }
 
-it('given other finalizers, when ours is added, then it comes last, in one patch, and the informer has the answer', async () => {
+it('given other finalizers, when ours is added, then it comes last, in one patch, and the cache has the answer', async () => {
   const setup = createSetup<PersistentVolume>();
   const object = aVolume(setup.server, { finalizers: ['z.io/a', 'a.io/b'] });
   const stored = await addFinalizer(setup, { resource: persistentVolumes, object, finalizer });
@@ -136,5 +141,33 @@ it.each([
     const stored = setup.server.objects.get(persistentVolumes, { name: 'pv1' });
     expect(await write(setup, target)).toEqual(stored);
     expect([stored?.metadata?.finalizers, setup.server.writes().map(({ code }) => code)]).toEqual([after, [200, 200]]);
+  },
+);
+
+const widgets: Resource = { group: 'test.io', version: 'v1', plural: 'widgets', kind: 'Widget', namespaced: false };
+
+it.each([
+  { change: 'added', write: addFinalizer, before: ['a.io/b'], after: ['c.io/d', finalizer] },
+  { change: 'removed', write: removeFinalizer, before: [finalizer, 'a.io/b'], after: ['c.io/d'] },
+])(
+  'given a custom resource that others have changed since, when ours is $change, then their finalizers stay as they are, and ours too when it is written again',
+  async ({ write, before, after }) => {
+    const setup = createSetup();
+    setup.server.addTypes({ ...widgets, custom: true, status: 'absent' });
+    const object = setup.server.seed({
+      apiVersion: 'test.io/v1',
+      kind: 'Widget',
+      metadata: { name: 'a', finalizers: before },
+    });
+    setup.server.objects.change(widgets, { name: 'a' }, ({ metadata, ...widget }) => ({
+      ...widget,
+      metadata: { ...metadata, finalizers: [...before.filter((each) => each === finalizer), 'c.io/d'] },
+    }));
+    const writing = write(setup, { resource: widgets, object, finalizer });
+    for (let turn = 0; turn < 6; turn += 1) await setup.clock.advance(20);
+    const stored = await writing;
+    expect(stored.metadata?.finalizers).toEqual(after);
+    await write(setup, { resource: widgets, object: stored, finalizer });
+    expect(setup.server.writes().map(({ code }) => code)).toEqual([409, 200]);
   },
 );

@@ -7,6 +7,7 @@ import type { Clock } from '../clock/clock.ts';
 import type { Random } from '../clock/random.ts';
 import { systemClock } from '../clock/system-clock.ts';
 import { systemRandom } from '../clock/system-random.ts';
+import type { PlacedRule } from '../api/policy-rule.ts';
 import type { ControllerPorts } from '../controller/controller.ts';
 import type { HttpRoute } from '../diagnostics/diagnostics-server.ts';
 import type { EventRecorder } from '../event-recorder/recorder.ts';
@@ -46,6 +47,8 @@ export interface RunControllerOptions extends Partial<ApiParts>, Partial<Program
   readonly loops: readonly Loop[] | ((ports: RunPorts) => readonly Loop[]);
   /** Default: no lease. Each process works at once, so two processes disturb each other. */
   readonly lease?: LeaseOptions | undefined;
+  /** What runs do in the API. What loops watch, and the lease, need no rule. For `controllerManifests` and for stories, which grant no more. */
+  readonly rules?: readonly PlacedRule[];
   /** A path, or the `KubeConfig` of client-node with a server. Default: the cluster that the process runs in. */
   readonly kubeconfig?: string | ExportedConfig | undefined;
   /** `v1.2.3`, for the user agent. */

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A small RBAC: the caller is identified by bearer token or user agent, and permissions are rules as in a ClusterRole. */
 import { forbidden, Refusal } from './status.ts';
-import type { PolicyRule } from '../../src/api/policy-rule.ts';
+import type { PlacedRule } from '../../src/api/policy-rule.ts';
 import type { Resource } from '../../src/api/resource.ts';
 import { isReview } from './reviews.ts';
 import type { Route } from './route.ts';
 
-export interface AccessRule extends PolicyRule {
-  /** The rule of a Role: only in this namespace. Absent: everywhere. */
-  readonly namespace?: string;
-}
+export type AccessRule = PlacedRule;
 
 export interface Subject {
   readonly user: string;

@@ -6,14 +6,17 @@ import { mishaps, type Step, type Stories } from './story.ts';
 /** Acts, mishaps and faults happen in the first five minutes. */
 export const stormMs = 300_000;
 
+/** Half of what happens follows at once after something else: that is when a run is under way. */
+const soonMs = 3_000;
+
 export function drawSteps(seed: number, { acts }: Pick<Stories, 'acts'>): readonly Step[] {
   const dice = createDice(seed);
   const names = Object.keys(acts);
-  const step = (what: string): Step => ({
-    atMs: dice.below(stormMs),
-    what,
-    seed: dice.below(2 ** 31),
-  });
+  let lastMs = 0;
+  const step = (what: string): Step => {
+    lastMs = dice.below(2) === 0 ? Math.min(lastMs + dice.below(soonMs), stormMs) : dice.below(stormMs);
+    return { atMs: lastMs, what, seed: dice.below(2 ** 31) };
+  };
   const users = Array.from({ length: 6 + dice.below(20) }, () => step(dice.pick(names)));
   const fate = Array.from({ length: dice.below(10) }, () => step(dice.pick(Object.values(mishaps))));
   return [...users, ...fate].toSorted((a, b) => a.atMs - b.atMs);

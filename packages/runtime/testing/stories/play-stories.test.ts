@@ -2,6 +2,7 @@
 /** Stories of a controller that copies an annotation into a label, and of the same controller with one mistake each. */
 import { expect, it } from 'vitest';
 import type { KubeObject } from '../../src/api/objects.ts';
+import type { PolicyRule } from '../../src/api/policy-rule.ts';
 import { persistentVolumes } from '../../src/api/resource.ts';
 import { type Conclusion, done, dropped, retry } from '../../src/controller/reconcile.ts';
 import { keyOf, type ObjectKey, splitKey } from '../../src/informer/key.ts';
@@ -93,6 +94,18 @@ it.each([
   },
   120_000,
 );
+
+it('given rules that allow what the controller does, then no story fails, and without one of them its request is named', async () => {
+  const patch = { apiGroups: [''], resources: ['persistentvolumes'], verbs: ['patch'] };
+  const ruled = (...rules: readonly PolicyRule[]): Stories => {
+    const { controller, ...stories } = storiesOf({});
+    return { ...stories, controller: () => ({ ...controller(), rules }) };
+  };
+  await expect(playStories(ruled(patch), { count: 3 })).resolves.toBeUndefined();
+  await expect(playStories(ruled(), { count: 3, shrinkAttempts: 1 })).rejects.toThrow(
+    /^seed \d: the rules of the controller do not allow patch \/api\/v1\/persistentvolumes\/[abc]\n/,
+  );
+}, 120_000);
 
 it('given a story that fails, then its seed, its shortest form and what happened are named, and the seed plays it again', async () => {
   const wrong = storiesOf({ label: 'grace hopper' });

@@ -16,22 +16,24 @@ export interface StoriesRange {
 const shownLines = 60;
 
 /**
- * Plays random stories of a controller, a seed for each. The same seed and the same code give the same story.
+ * Plays random stories of a controller, a seed for each. The same seed and the same code give the same story. A function is called for each
+ * time that a story is played: what lies outside of the cluster begins there.
  *
  * Rejects at the first story that fails, with its seed, the shortest story that was found to fail, and the last lines of what happened in it. The
  * cause is what `always` or `finally` threw. `{ from: SEED, count: 1 }` plays that story again.
  */
 export async function playStories(
-  stories: Stories,
+  stories: Stories | (() => Stories),
   { from = 1, count = 100, shrinkAttempts = 60 }: StoriesRange = {},
 ): Promise<void> {
+  const begin = typeof stories === 'function' ? stories : () => stories;
   for (let seed = from; seed < from + count; seed += 1) {
-    const steps = drawSteps(seed, stories);
-    if ((await play({ seed, steps }, stories)) === undefined) continue;
+    const steps = drawSteps(seed, begin());
+    if ((await play({ seed, steps }, begin())) === undefined) continue;
     const fails = async (parts: readonly Step[]): Promise<boolean> =>
-      (await play({ seed, steps: parts }, stories)) !== undefined;
+      (await play({ seed, steps: parts }, begin())) !== undefined;
     const shortest = await shrink({ parts: steps, fails, attempts: shrinkAttempts });
-    const failure = await play({ seed, steps: shortest }, stories);
+    const failure = await play({ seed, steps: shortest }, begin());
     if (failure === undefined) throw new Error(`seed ${seed}: the story failed once, and not when it was played again`);
     const { error, timeLine } = failure;
     throw new Error(

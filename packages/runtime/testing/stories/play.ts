@@ -2,11 +2,15 @@
 /**
  * Plays one story: the whole program of the controller, each of its replicas a process in virtual time, around an API server in memory.
  *
+ * Objects whose owners are gone are deleted at once.
+ *
  * For five minutes users act, processes die and stand still, watches break and lag, and one request in five fails, is answered late, or loses its
  * answer (of the lease's one in 25, so that a process leads most of the time). Then nothing happens for ten minutes. What must hold in the end has to hold then, and in another ten minutes nothing may be
  * written any more but leases and events.
  */
 import type { Transport } from '../../src/api/transport.ts';
+import { controllerAccess } from '../../src/program/controller-manifests.ts';
+import type { Authenticate } from '../fake-api-server/access.ts';
 import { commonTypes } from '../fake-api-server/common-types.ts';
 import { createFakeApiServer, type FakeApiServer } from '../fake-api-server/server.ts';
 import { type Fault, type FaultTarget, withFaults } from '../faults/faults.ts';
@@ -17,8 +21,8 @@ import { createLink } from '../world/link.ts';
 import { createSchedule, type ScheduledProcess } from '../world/schedule.ts';
 import { createTimeLine } from '../world/time-line.ts';
 import { stormMs } from './draw.ts';
-import { startReplica } from './replica.ts';
-import { type Mishap, mishaps, type Step, type Stories } from './story.ts';
+import { startReplica, storyNamespace } from './replica.ts';
+import { type Mishap, mishaps, type Step, type Stories, type StoryController } from './story.ts';
 
 const calmMs = 600_000;
 const faultChance = 1 / 5;
@@ -52,7 +56,13 @@ export async function play(
   const draw = drawFrom(seed);
   const timeLine = createTimeLine(() => schedule.elapsedMs);
   const peer = schedule.process('API server');
-  const server = createFakeApiServer({ clock: peer.clock, random: peer.random, types: [...commonTypes, ...types] });
+  const authenticate = accountOf(controller());
+  const server = createFakeApiServer({
+    clock: peer.clock,
+    random: peer.random,
+    types: [...commonTypes, ...types],
+    ...(authenticate && { authenticate }),
+  });
   for (const object of objects) server.seed(object);
   let requests = 0;
   const isStorm = (): boolean => schedule.elapsedMs < stormMs;
@@ -77,10 +87,16 @@ export async function play(
     startReplica(`${controller().name}-${index}`, { process: schedule.process, transport, controller, onDeath }),
   );
   let seen = server.revision();
+  let answered = 0;
   const check = (): void => {
-    if (always === undefined || server.revision() === seen) return;
+    for (; answered < server.requests.length; answered += 1) {
+      const { code, verb, path } = server.requests[answered]!;
+      if (code === 403) throw new Error(`the rules of the controller do not allow ${verb} ${path}`);
+    }
+    if (server.revision() === seen) return;
     seen = server.revision();
-    always(server.objects);
+    collectGarbage(server);
+    always?.(server.objects);
   };
 
   try {
@@ -106,6 +122,25 @@ export async function play(
     return { error, timeLine: timeLine.text() };
   } finally {
     for (const { process } of replicas) process()?.kill('the end of the story');
+  }
+}
+
+/** Undefined: everything is allowed. */
+function accountOf(controller: StoryController): Authenticate | undefined {
+  if (controller.rules === undefined) return undefined;
+  const { everywhere, inNamespaces } = controllerAccess(controller, storyNamespace);
+  const placed = [...inNamespaces].flatMap(([namespace, rules]) => rules.map((rule) => ({ ...rule, namespace })));
+  return () => ({ user: controller.name, rules: [...everywhere, ...placed] });
+}
+
+/** Deletes what only has owners that are gone, as kube-controller-manager does. */
+function collectGarbage({ objects, types }: FakeApiServer): void {
+  const all = types().flatMap((type) => objects.list(type).map((object) => ({ type, object })));
+  const uids = new Set(all.map(({ object }) => object.metadata?.uid));
+  for (const { type, object } of all) {
+    const { namespace, name = '', deletionTimestamp, ownerReferences: owners = [] } = object.metadata ?? {};
+    if (owners.length === 0 || deletionTimestamp !== undefined || owners.some(({ uid }) => uids.has(uid))) continue;
+    objects.delete(type, { namespace, name });
   }
 }
 

@@ -8,6 +8,9 @@ import { type Container, startContainer } from '../world/container.ts';
 import type { ScheduledProcess } from '../world/schedule.ts';
 import type { StoryController } from './story.ts';
 
+/** Where the controller runs. */
+export const storyNamespace = 'default';
+
 export interface ReplicaDeps {
   /** Another process for each start. */
   readonly process: (name: string) => ScheduledProcess;
@@ -26,7 +29,7 @@ export function startReplica(name: string, { process, transport, controller, onD
         listen: '',
         clock,
         random,
-        env: { POD_NAMESPACE: 'default' },
+        env: { POD_NAMESPACE: storyNamespace },
         files: memoryFiles(),
         hostName: name,
         logger: silentLogger,

@@ -7,10 +7,10 @@ import type { ResourceType } from '../fake-api-server/resource-type.ts';
 import type { Dice } from '../world/dice.ts';
 
 /** The options of `runController` without the parts that a story replaces: the API server, time, chance, files and the process. */
-export type StoryController = Pick<RunControllerOptions, 'name' | 'loops' | 'lease' | 'qps' | 'burst'>;
+export type StoryController = Pick<RunControllerOptions, 'name' | 'loops' | 'lease' | 'rules' | 'qps' | 'burst'>;
 
 export interface Stories {
-  /** Called for each start of a process: what an earlier process remembered is lost. */
+  /** Called for each start of a process: what an earlier process remembered is lost. With `rules`, a request that they do not allow ends the story. */
   readonly controller: () => StoryController;
   /** Processes at the same time. Default: two with a lease, one without. */
   readonly replicas?: number;

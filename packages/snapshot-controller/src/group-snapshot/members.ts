@@ -6,7 +6,7 @@
  * without a snapshot when the process ends in between. Fields of a status that are set stay as they are.
  */
 import type { PersistentVolume } from '@csi-sidecars/runtime';
-import { definedOnly } from '@csi-sidecars/runtime';
+import { definedOnly, ownerReference } from '@csi-sidecars/runtime';
 import {
   isBoundTo,
   managedByLabel,
@@ -15,6 +15,7 @@ import {
   snapshotFinalizers,
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotContent,
+  volumeGroupSnapshots,
   type VolumeSnapshot,
   type VolumeSnapshotContent,
   type VolumeSnapshotContentStatus,
@@ -55,7 +56,6 @@ export function isComplete(member: Member): boolean {
 }
 
 export function memberSnapshot({ group, groupContent, info, volume }: Member): VolumeSnapshot {
-  const { name = '', uid = '' } = group.metadata ?? {};
   const namespace = groupContent.spec?.volumeGroupSnapshotRef?.namespace ?? '';
   return {
     apiVersion: 'snapshot.storage.k8s.io/v1',
@@ -63,7 +63,7 @@ export function memberSnapshot({ group, groupContent, info, volume }: Member): V
     metadata: {
       name: namesOf({ group, info }).snapshot,
       namespace,
-      ownerReferences: [{ apiVersion: 'groupsnapshot.storage.k8s.io/v1', kind: 'VolumeGroupSnapshot', name, uid }],
+      ownerReferences: [ownerReference(volumeGroupSnapshots, group)],
       finalizers: [snapshotFinalizers.inGroup, snapshotFinalizers.asSource],
     },
     spec: { source: { persistentVolumeClaimName: claimNameOf(volume, namespace) } },

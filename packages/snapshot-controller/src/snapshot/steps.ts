@@ -3,8 +3,10 @@
 import {
   changeObject,
   isNotFound,
+  isOwnedBy,
   keyOf,
   type ObjectKey,
+  ownerReference,
   type PersistentVolumeClaim,
   type Run,
 } from '@csi-sidecars/runtime';
@@ -76,17 +78,11 @@ export async function releaseClaim(
 export async function adopt(run: SnapshotRun, snapshot: VolumeSnapshot, group: VolumeGroupSnapshot): Promise<void> {
   const reading = { ...snapshotsOf(run), resource: volumeGroupSnapshots, cache: run.caches.groups };
   if ((await writes.readAgain(reading, group)) === undefined) throw new Error(`group ${keyOf(group)} is gone`);
-  const owner = {
-    apiVersion: `${volumeGroupSnapshots.group}/${volumeGroupSnapshots.version}`,
-    kind: volumeGroupSnapshots.kind,
-    name: group.metadata?.name ?? '',
-    uid: group.metadata?.uid ?? '',
-  };
   const { resource, signal, ...deps } = snapshotsOf(run);
-  const patch = ({ metadata }: VolumeSnapshot) => {
-    const owners = metadata?.ownerReferences ?? [];
-    const isOwned = owners.some(({ uid }) => uid === owner.uid);
-    return isOwned ? undefined : { metadata: { ownerReferences: [...owners, owner] } };
+  const owner = ownerReference(volumeGroupSnapshots, group);
+  const patch = (object: VolumeSnapshot) => {
+    if (isOwnedBy(object, group)) return undefined;
+    return { metadata: { ownerReferences: [...(object.metadata?.ownerReferences ?? []), owner] } };
   };
   await changeObject(deps, { resource, object: snapshot, patch }, { signal });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Workloads with sidecars or drivers, of all namespaces unless one is given; and the pods of the namespaces that they are in. */
-import { type Pod, pods } from '@csi-sidecars/runtime';
+import { controllerOf, type Pod, pods } from '@csi-sidecars/runtime';
 import { namesDriver, registrarOf } from '../../actors/programs.ts';
 import { daemonSets, deployments, statefulSets, type Workload } from '../../cluster/kinds.ts';
 import { isOfCluster } from '../../verdict.ts';
@@ -76,8 +76,7 @@ function withSidecars({ metadata = {}, spec, status }: Pod): Pod | undefined {
 export function podsOf(all: readonly Pod[], { object }: WorkloadFacts): readonly Pod[] {
   return all.filter(({ metadata }) => {
     if (metadata?.namespace !== object.namespace) return false;
-    const owner =
-      metadata?.ownerReferences?.find(({ controller }) => controller === true) ?? metadata?.ownerReferences?.[0];
+    const owner = controllerOf({ metadata }) ?? metadata.ownerReferences?.[0];
     if (owner === undefined) return metadata?.name?.startsWith(`${object.name}-`) === true;
     if (owner.kind === object.kind) return owner.name === object.name;
     // Of a Deployment: its ReplicaSets are named `NAME-HASH`.

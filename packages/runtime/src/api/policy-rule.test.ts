@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { mergedRules } from './merged-rules.ts';
+import { mergedRules } from './policy-rule.ts';
 
 it('given rules with the same resource, then the role has one rule, with the verbs in the usual order', () => {
   const rule = { apiGroups: [''], resources: ['pods'] };

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Random stories of the controller. They begin with an empty zone that loses every second answer, and it must not have the name of a Website that is gone. */
+import { strict as assert } from 'node:assert';
+import { test } from 'node:test';
+import { conditionOf, configMaps, deployments } from '@csi-sidecars/runtime';
+import { playStories } from '@csi-sidecars/runtime/testing';
+import { controllerFor, zoneNameOf } from './websites.ts';
+import { type Website, websites } from './websites.types.ts';
+
+const refs = ['a', 'b', 'c'].map((name) => ({ namespace: 'default', name }));
+const { apiVersion, kind } = { apiVersion: 'example.com/v1', kind: 'Website' };
+
+await test('each page is served, and the zone has the names of the Websites that exist', async () => {
+  await playStories(() => {
+    const names = new Set<string>();
+    let calls = 0;
+    const answer = (_: unknown): void => {
+      calls += 1;
+      if (calls % 2 === 0) throw new Error('the answer of the zone is lost');
+    };
+    return {
+      controller: () =>
+        controllerFor({
+          add: async (name) => answer(names.add(name)),
+          remove: async (name) => answer(names.delete(name)),
+        }),
+      types: [{ ...websites, custom: true, generation: true, status: 'statusOnly' }],
+      acts: {
+        'a user makes a Website': (objects, dice) => {
+          const metadata = { ...dice.pick(refs), generation: 1 };
+          if (objects.get(websites, metadata) !== undefined) return;
+          objects.seed<Website>({ apiVersion, kind, metadata, spec: { page: 'first', replicas: 1 + dice.below(3) } });
+        },
+        'a user changes a page': (objects, dice) => {
+          const ref = dice.pick(refs);
+          if (objects.get(websites, ref) === undefined) return;
+          objects.change(websites, ref, (object) => ({
+            ...object,
+            spec: { ...object.spec, page: dice.pick(['x', 'y']) },
+          }));
+        },
+        'a user deletes a Website': (objects, dice) => {
+          const ref = dice.pick(refs);
+          if (objects.get(websites, ref) !== undefined) objects.delete(websites, ref);
+        },
+        'a user deletes a page': (objects, dice) => {
+          const ref = dice.pick(refs);
+          if (objects.get(configMaps, ref) !== undefined) objects.delete(configMaps, ref);
+        },
+        'pods start or end': (objects, dice) => {
+          const ref = dice.pick(refs);
+          if (objects.get(deployments, ref) === undefined) return;
+          objects.change(deployments, ref, (object) => ({ ...object, status: { readyReplicas: dice.below(4) } }));
+        },
+      },
+      finally: (objects) => {
+        const there = objects.list(websites);
+        assert.deepEqual([...names].toSorted(), there.map(zoneNameOf).toSorted());
+        for (const { metadata, spec, status } of there) {
+          const ref = { namespace: metadata?.namespace, name: metadata?.name ?? '' };
+          assert.equal(objects.get(configMaps, ref)?.data?.['index.html'], spec.page);
+          const pods = objects.get(deployments, ref);
+          assert.equal(pods?.spec?.replicas, spec.replicas);
+          const isReady = (pods?.status?.readyReplicas ?? 0) >= (spec.replicas ?? 1);
+          assert.equal(conditionOf(status?.conditions, 'Ready')?.status, isReady ? 'True' : 'False');
+        }
+      },
+    };
+  });
+});

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { configMaps } from '../api/common-resources.ts';
+import { persistentVolumes, pods } from '../api/resource.ts';
+import { done } from '../controller/reconcile.ts';
+import { defineLoop } from '../loop/define-loop.ts';
+import { conclude } from '../loop/flow.ts';
+import type { Loop, LoopTypes } from '../loop/loop.ts';
+import { controllerAccess, controllerManifests, type Described } from './controller-manifests.ts';
+
+function aLoop(watches: object): Loop {
+  return defineLoop<LoopTypes>({
+    name: 'loop',
+    settings: { workerThreads: 1, retryIntervalStartMs: 1, retryIntervalMaxMs: 1 },
+    watches: watches as LoopTypes['watched'] as never,
+    handlers: {},
+    observe: () => ({}) as never,
+    context: {},
+    *flow() {
+      return conclude('R1', done);
+    },
+  });
+}
+
+const described: Described = {
+  name: 'labels',
+  loops: [aLoop({ maps: { resource: configMaps }, pods: { resource: pods, namespace: 'work' } })],
+  rules: [
+    { apiGroups: [''], resources: ['configmaps'], verbs: ['patch'] },
+    { apiGroups: [''], resources: ['pods'], verbs: ['create'], namespace: 'work' },
+  ],
+};
+const maps = { apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch', 'patch'] };
+const inWork = { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'create'] };
+const leases = {
+  apiGroups: ['coordination.k8s.io'],
+  resources: ['leases'],
+  verbs: ['get', 'watch', 'create', 'update'],
+};
+const events = { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] };
+
+describe('the access of a controller', () => {
+  it('given loops and rules, then what is watched and what is written become one rule for each resource, in the namespace where it is used', () => {
+    const { everywhere, inNamespaces } = controllerAccess(described, 'home');
+    expect(everywhere).toEqual([maps]);
+    expect([...inNamespaces]).toEqual([['work', [inWork]]]);
+  });
+
+  it.each([
+    [{ name: 'labels' }, 'home'],
+    [{ name: 'labels', namespace: 'leases' }, 'leases'],
+  ])('given the lease %j, then its rules are in the namespace %s', (lease, namespace) => {
+    const { inNamespaces } = controllerAccess({ ...described, loops: [], rules: [], lease }, 'home');
+    expect([...inNamespaces]).toEqual([[namespace, [leases, events]]]);
+  });
+
+  it('given loops that are made from ports, then they are made beside nothing', () => {
+    const loops: Described['loops'] = ({ events: recorder, client }) => {
+      expect([typeof recorder.record, client]).toEqual(['function', {}]);
+      return [aLoop({ volumes: { resource: persistentVolumes } })];
+    };
+    const { everywhere } = controllerAccess({ name: 'labels', loops }, 'home');
+    expect(everywhere).toEqual([{ apiGroups: [''], resources: ['persistentvolumes'], verbs: ['list', 'watch'] }]);
+  });
+});
+
+describe('the manifests of a controller', () => {
+  const manifests = (more: Partial<Described> = {}) =>
+    controllerManifests({ ...described, ...more }, { image: 'r/labels:v1', namespace: 'home' });
+
+  it('given rules everywhere and in a namespace, then each role has a binding to the account', () => {
+    const group = 'rbac.authorization.k8s.io';
+    const subjects = [{ kind: 'ServiceAccount', name: 'labels', namespace: 'home' }];
+    const roleRef = (kind: string) => ({ apiGroup: group, kind, name: 'labels' });
+    const own = { name: 'labels', namespace: 'work' };
+    expect(manifests().slice(0, -1)).toEqual([
+      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'labels', namespace: 'home' } },
+      { apiVersion: `${group}/v1`, kind: 'ClusterRole', metadata: { name: 'labels' }, rules: [maps] },
+      {
+        apiVersion: `${group}/v1`,
+        kind: 'ClusterRoleBinding',
+        metadata: { name: 'labels' },
+        roleRef: roleRef('ClusterRole'),
+        subjects,
+      },
+      { apiVersion: `${group}/v1`, kind: 'Role', metadata: own, rules: [inWork] },
+      { apiVersion: `${group}/v1`, kind: 'RoleBinding', metadata: own, roleRef: roleRef('Role'), subjects },
+    ]);
+  });
+
+  it('given nothing that is used everywhere, then there is no ClusterRole', () => {
+    const kinds = manifests({ loops: [], rules: [] }).map(({ kind }) => kind);
+    expect(kinds).toEqual(['ServiceAccount', 'Deployment']);
+  });
+
+  it.each([
+    [undefined, 1],
+    [{ name: 'labels' }, 2],
+  ])('given the lease %j, then the Deployment has %d replicas of a container without privileges', (lease, replicas) => {
+    expect(manifests({ lease }).at(-1)).toMatchObject({
+      kind: 'Deployment',
+      metadata: { name: 'labels', namespace: 'home' },
+      spec: {
+        replicas,
+        template: {
+          spec: {
+            serviceAccountName: 'labels',
+            securityContext: { runAsNonRoot: true },
+            containers: [
+              {
+                image: 'r/labels:v1',
+                ports: [{ containerPort: 8080 }],
+                livenessProbe: { httpGet: { path: '/healthz', port: 'metrics' } },
+                securityContext: { readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+              },
+            ],
+          },
+        },
+      },
+    });
+  });
+});

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What has to be in the cluster for a controller, from what it declares: rights that allow no more than it uses, and a Deployment. */
+import type { ApiClient } from '../api/client.ts';
+import type { Deployment } from '../api/common-resources.ts';
+import type { KubeObject } from '../api/objects.ts';
+import { mergedRules, type PolicyRule } from '../api/policy-rule.ts';
+import { systemClock } from '../clock/system-clock.ts';
+import { systemRandom } from '../clock/system-random.ts';
+import { leaseRules } from '../lease/lease-client.ts';
+import { createController } from '../loop/create-controller.ts';
+import type { RunControllerOptions } from './options.ts';
+import { watchesOf } from './watches-of.ts';
+
+/** The options of `runController` that say what a controller uses of the API. */
+export type Described = Pick<RunControllerOptions, 'name' | 'loops' | 'lease' | 'rules'>;
+
+export interface ControllerAccess {
+  /** For a ClusterRole. */
+  readonly everywhere: readonly PolicyRule[];
+  /** For a Role in each of these namespaces. */
+  readonly inNamespaces: ReadonlyMap<string, readonly PolicyRule[]>;
+}
+
+export interface DeploymentOptions {
+  readonly image: string;
+  /** Of the Deployment, and of the lease unless that names another. */
+  readonly namespace: string;
+  /** Default: two with a lease, one without. */
+  readonly replicas?: number;
+  /** Where `listen` serves; default 8080. */
+  readonly port?: number;
+}
+
+/** `namespace`: where the controller runs. */
+export function controllerAccess({ name, loops, lease, rules = [] }: Described, namespace: string): ControllerAccess {
+  const everywhere: PolicyRule[] = [];
+  const inNamespaces = new Map<string, PolicyRule[]>();
+  const place = (of: string | undefined): PolicyRule[] => {
+    if (of === undefined) return everywhere;
+    const own = inNamespaces.get(of) ?? [];
+    inNamespaces.set(of, own);
+    return own;
+  };
+  const unused = {} as ApiClient;
+  const watches = watchesOf({ client: unused, clock: systemClock(), random: systemRandom() }, (ports) => {
+    const events = ports.recorderOf({ component: name });
+    return createController(ports, typeof loops === 'function' ? loops({ ...ports, events }) : loops);
+  });
+  for (const { resource, namespace: watched } of watches) {
+    place(watched).push({ apiGroups: [resource.group], resources: [resource.plural], verbs: ['list', 'watch'] });
+  }
+  for (const { namespace: of, ...rule } of rules) place(of).push(rule);
+  if (lease !== undefined) {
+    const ofLease = leaseRules.map(({ apiGroups, resources, verbs }) => ({ apiGroups, resources, verbs }));
+    place(lease.namespace ?? namespace).push(...ofLease);
+  }
+  return {
+    everywhere: mergedRules(everywhere),
+    inNamespaces: new Map([...inNamespaces].map(([of, own]) => [of, mergedRules(own)])),
+  };
+}
+
+/** ServiceAccount, roles, their bindings and a Deployment, in the order in which they can be created. The namespaces have to be there. */
+export function controllerManifests(described: Described, options: DeploymentOptions): readonly KubeObject[] {
+  const { name } = described;
+  const { namespace } = options;
+  const { everywhere, inNamespaces } = controllerAccess(described, namespace);
+  const account = { kind: 'ServiceAccount', name, namespace };
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
+    ...(everywhere.length === 0 ? [] : roleAndBinding('ClusterRole', { name }, { rules: everywhere, account })),
+    ...[...inNamespaces].flatMap(([of, rules]) => roleAndBinding('Role', { name, namespace: of }, { rules, account })),
+    deployment(described, options),
+  ];
+}
+
+interface Binding extends KubeObject {
+  readonly roleRef: object;
+  readonly subjects: readonly object[];
+}
+
+function roleAndBinding(
+  kind: 'ClusterRole' | 'Role',
+  metadata: { readonly name: string; readonly namespace?: string },
+  { rules, account }: { readonly rules: readonly PolicyRule[]; readonly account: object },
+): readonly KubeObject[] {
+  const group = 'rbac.authorization.k8s.io';
+  const apiVersion = `${group}/v1`;
+  const roleRef = { apiGroup: group, kind, name: metadata.name };
+  const role: KubeObject & { readonly rules: readonly PolicyRule[] } = { apiVersion, kind, metadata, rules };
+  const binding: Binding = { apiVersion, kind: `${kind}Binding`, metadata, roleRef, subjects: [account] };
+  return [role, binding];
+}
+
+function deployment(
+  { name, lease }: Described,
+  { image, namespace, replicas = lease === undefined ? 1 : 2, port = 8080 }: DeploymentOptions,
+): Deployment {
+  const labels = { 'app.kubernetes.io/name': name };
+  const container = {
+    name,
+    image,
+    env: [{ name: 'POD_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } }],
+    ports: [{ name: 'metrics', containerPort: port }],
+    livenessProbe: { httpGet: { path: '/healthz', port: 'metrics' } },
+    resources: { requests: { cpu: '10m', memory: '96Mi' }, limits: { memory: '256Mi' } },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] },
+      readOnlyRootFilesystem: true,
+    },
+  };
+  const template = {
+    metadata: { labels },
+    spec: {
+      serviceAccountName: name,
+      securityContext: { runAsNonRoot: true, runAsUser: 65_532, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [container],
+    },
+  };
+  const spec = { replicas, selector: { matchLabels: labels }, template };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace, labels },
+    spec,
+  };
+}
