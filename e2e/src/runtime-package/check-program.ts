@@ -1,64 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The example as two processes: one leads and labels, the other follows when the first is asked to end. */
 import { join } from 'node:path';
-import { type ApiClient, configMaps, type KubeObject, leases, namespaces, type Resource } from '@csi-sidecars/runtime';
-import { loadAll } from 'js-yaml';
+import { configMaps, type KubeObject, leases } from '@csi-sidecars/runtime';
 import { freePort } from '@csi-sidecars/runtime/testing';
-import { kubeconfigOf } from '../accounts/kubeconfig-of.ts';
-import type { ControlPlane } from '../control-planes/control-plane.ts';
-import { eventually, type Patience } from '../eventually.ts';
-import { type ChildProcess, logTail, startProcess } from '../processes/child-process.ts';
-import { csiRuntime, type Project } from './install.ts';
-
-export interface ProgramChecks {
-  readonly controlPlane: ControlPlane;
-  readonly api: ApiClient;
-  readonly patience: Patience;
-  readonly project: Project;
-  readonly check: (title: string, work: () => Promise<unknown>) => Promise<void>;
-  /** Logs of the processes are kept there. */
-  readonly reports: string;
-}
-
-/** Plurals of the kinds that are printed are regular. */
-function resourceOf({ apiVersion = '', kind = '', metadata }: KubeObject): Resource {
-  const [version = '', group = ''] = apiVersion.split('/').toReversed();
-  return { group, version, kind, plural: `${kind.toLowerCase()}s`, namespaced: metadata?.namespace !== undefined };
-}
+import { eventually } from '../eventually.ts';
+import { type ChildProcess, logTail } from '../processes/child-process.ts';
+import { installed, type ProgramChecks } from './installed.ts';
 
 const namespace = 'owners';
-const account = { namespace, name: 'owner-labels' };
 
 export async function checkProgram(checks: ProgramChecks): Promise<void> {
-  const { controlPlane, api, patience, project, check, reports } = checks;
-  const metadata = { name: namespace };
-  await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
-  await check('the account, the roles and the Deployment that the package prints are accepted', async () => {
-    const text = csiRuntime(
-      project,
-      'manifests',
-      project.example,
-      '--image=example.com/owner-labels:v1',
-      `--namespace=${namespace}`,
-    );
-    for (const object of loadAll(text) as readonly KubeObject[]) await api.create(resourceOf(object), object);
-  });
-  const kubeconfig = await kubeconfigOf(controlPlane, {
-    account,
-    name: 'owner-labels',
-    folder: join(project.folder, 'account'),
-  });
-  const run = async (name: string, example: string, env: Readonly<Record<string, string>>): Promise<ChildProcess> =>
-    await startProcess(
-      {
-        name,
-        command: process.execPath,
-        args: [example],
-        env: { PATH: process.env['PATH'], KUBECONFIG: kubeconfig, POD_NAMESPACE: namespace, ...env },
-        logFile: join(reports, 'runtime-package', `${name}.log`),
-      },
-      patience.clock,
-    );
+  const { api, patience, project, check } = checks;
+  const run = await installed(checks, project.example, { namespace, name: 'owner-labels' });
   const start = async (name: string, port: number): Promise<ChildProcess> =>
     await run(name, project.example, { LISTEN: `127.0.0.1:${port}` });
   const labelled = (name: string): Promise<unknown> =>

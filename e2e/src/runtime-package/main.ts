@@ -11,6 +11,7 @@ import { startLocal } from '../control-planes/local/start-local.ts';
 import { onInterrupt } from '../interruption.ts';
 import { repositoryRoot } from '../processes/program.ts';
 import { checkProgram } from './check-program.ts';
+import { checkWebsites } from './check-websites.ts';
 import { csiRuntime, examples, installInto, installPeer, pack, storiesOfExamples, typeErrors } from './install.ts';
 
 const clock = systemClock();
@@ -74,7 +75,9 @@ try {
     { userAgent: 'runtime-package', qps: -1, burst: 0 },
   );
   const patience = { clock, factor: Number(process.env['E2E_TIME_FACTOR'] ?? 1), signal };
-  await checkProgram({ controlPlane, api, patience, project, check, reports });
+  const checks = { controlPlane, api, patience, project, check, reports };
+  await checkProgram(checks);
+  await checkWebsites(checks);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

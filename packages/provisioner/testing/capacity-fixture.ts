@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The whole provisioner that publishes capacity, with the objects and the calls of capacity as short lines. */
 import type { GetCapacityRequest } from '@csi-sidecars/csi';
-import { type CSIStorageCapacity, csiStorageCapacities, type OwnerReference, type StorageClass } from '@csi-sidecars/runtime';
+import {
+  type CSIStorageCapacity,
+  csiStorageCapacities,
+  type OwnerReference,
+  type StorageClass,
+} from '@csi-sidecars/runtime';
 import { centralManagedBy, labels } from '../src/capacity/object.ts';
 import type { CapacitySettings } from '../src/capacity/settings.ts';
 import { aClass, driverName } from './builders.ts';

@@ -107,9 +107,8 @@ async function publish(step: Step, website: Website): Promise<void> {
 async function apply({ client, signal }: Step, website: Website): Promise<void> {
   const { namespace, name = '' } = website.metadata ?? {};
   const metadata = { namespace, name, ownerReferences: [controllerReference(websites, website)] };
-  const options = { fieldManager, signal };
   const data = { 'index.html': website.spec.page };
-  await applyObject({ client }, configMaps, { metadata, data }, options);
+  await applyObject({ client }, { resource: configMaps, object: { metadata, data }, fieldManager }, { signal });
   const labels = { website: name };
   const container = {
     name: 'nginx',
@@ -124,7 +123,7 @@ async function apply({ client, signal }: Step, website: Website): Promise<void> 
       spec: { containers: [container], volumes: [{ name: 'page', configMap: { name } }] },
     },
   };
-  await applyObject({ client }, deployments, { metadata, spec }, options);
+  await applyObject({ client }, { resource: deployments, object: { metadata, spec }, fieldManager }, { signal });
 }
 
 async function report(

@@ -96,7 +96,7 @@ export {
   isTooManyRequests,
 } from './api/error-predicates.ts';
 export { applyObject } from './api/apply-object.ts';
-export type { Applied, ApplyOptions } from './api/apply-object.ts';
+export type { Application, Applied } from './api/apply-object.ts';
 export { conditionOf, withCondition } from './api/conditions.ts';
 export type { Condition } from './api/conditions.ts';
 export { controllerOf, controllerReference, isOwnedBy, ownerReference } from './api/owner-references.ts';

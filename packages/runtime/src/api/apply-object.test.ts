@@ -21,13 +21,10 @@ beforeEach(() => {
   client = createApiClient(deps, { userAgent: 'test', qps: -1, burst: 0 });
 });
 
-const apply = (data: Record<string, string>, fieldManager: string, force?: boolean) =>
-  applyObject(
-    { client },
-    configMaps,
-    { metadata: name, data },
-    { fieldManager, ...(force !== undefined && { force }) },
-  );
+const apply = (data: Record<string, string>, fieldManager: string, force?: boolean) => {
+  const object = { metadata: name, data };
+  return applyObject({ client }, { resource: configMaps, object, fieldManager, ...(force !== undefined && { force }) });
+};
 
 it('given no object, when it is applied, then it is created with its type, and applied again it does not change', async () => {
   const created = await apply({ one: '1' }, 'first');
@@ -49,8 +46,15 @@ it('given a field of another owner, then it is taken over, and without force the
 
 it('given a subresource, then only the status is applied', async () => {
   const object = { metadata: name, spec: { selector: {}, template: {} } };
-  await applyObject({ client }, deployments, object, { fieldManager: 'first' });
-  const options = { fieldManager: 'second', subresource: 'status' } as const;
-  const applied = await applyObject({ client }, deployments, { metadata: name, status: { replicas: 2 } }, options);
+  await applyObject({ client }, { resource: deployments, object, fieldManager: 'first' });
+  const applied = await applyObject(
+    { client },
+    {
+      resource: deployments,
+      object: { metadata: name, status: { replicas: 2 } },
+      fieldManager: 'second',
+      subresource: 'status',
+    },
+  );
   expect(applied).toMatchObject({ spec: { selector: {} }, status: { replicas: 2 } });
 });

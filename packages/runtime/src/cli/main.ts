@@ -30,7 +30,7 @@ function parse<O extends Options>(args: readonly string[], options: O) {
   }
 }
 
-async function run([command, ...args]: readonly string[]): Promise<string> {
+async function run([command = '', ...args]: readonly string[]): Promise<string> {
   switch (command) {
     case 'types':
       return typesText(await readFile(parse(args, {}).file, 'utf8'));
@@ -51,7 +51,7 @@ async function run([command, ...args]: readonly string[]): Promise<string> {
     case 'help':
       return usage;
     default:
-      throw new UsageError(command === undefined ? 'a command must be given' : `there is no command ${command}`);
+      throw new UsageError(command === '' ? 'a command must be given' : `there is no command ${command}`);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** TypeScript of custom resources from their definitions. json-schema-to-typescript does it; here its input is made from what Kubernetes adds to JSON Schema. */
 import { loadAll } from 'js-yaml';
+import type { compile as Compile } from 'json-schema-to-typescript';
 
 interface Version {
   readonly name: string;
@@ -19,7 +20,7 @@ interface Definition {
   };
 }
 
-/** A structural schema: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema */
+/** A structural schema, as Kubernetes calls it. */
 interface Schema {
   readonly type?: string;
   readonly description?: string;
@@ -34,6 +35,9 @@ interface Schema {
   readonly 'x-kubernetes-embedded-resource'?: boolean;
 }
 
+/** In two parts, because it is no import of this file. */
+const imports = ['import type { KubeObject, Resource, Wire }', "from '@csi-sidecars/runtime'"].join(' ');
+
 /** One type and one `Resource` for each served version. The version that is stored has the name of the kind. */
 export async function typesText(text: string): Promise<string> {
   const definitions = loadAll(text).filter(isDefinition);
@@ -43,7 +47,7 @@ export async function typesText(text: string): Promise<string> {
     for (const version of spec.versions.filter(({ served }) => served)) parts.push(await typesOf(spec, version));
   }
   return `// Made by \`csi-runtime types\`.
-import type { KubeObject, Resource, Wire } from '@csi-sidecars/runtime';
+${imports};
 
 ${parts.join('\n')}`;
 }
@@ -72,12 +76,13 @@ ${Object.entries(resource)
 `;
 }
 
-async function compiler(): Promise<(typeof import('json-schema-to-typescript'))['compile']> {
+async function compiler(): Promise<typeof Compile> {
   try {
     return (await import('json-schema-to-typescript')).compile;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new Error('install json-schema-to-typescript first: npm install --save-dev json-schema-to-typescript');
+    const remedy = 'install json-schema-to-typescript first: npm install --save-dev json-schema-to-typescript';
+    throw new Error(remedy, { cause: error });
   }
 }
 

@@ -28,7 +28,7 @@ export async function addFinalizer<T extends KubeObject>(
   signal?: AbortSignal,
 ): Promise<T> {
   const { resource, object, finalizer } = target;
-  if (!isBuiltIn(resource)) return changeList(deps, target, finalizersWith, signal);
+  if (!isBuiltIn(resource)) return changeList(deps, { ...target, listOf: finalizersWith }, signal);
   return patchMetadata(deps, { resource, object, metadata: addedFinalizer(object, finalizer) }, signal);
 }
 
@@ -39,14 +39,13 @@ export async function removeFinalizer<T extends KubeObject>(
   signal?: AbortSignal,
 ): Promise<T> {
   const { resource, object, finalizer } = target;
-  if (!isBuiltIn(resource)) return changeList(deps, target, finalizersWithout, signal);
+  if (!isBuiltIn(resource)) return changeList(deps, { ...target, listOf: finalizersWithout }, signal);
   return patchMetadata(deps, { resource, object, metadata: removedFinalizer(object, finalizer) }, signal);
 }
 
 async function changeList<T extends KubeObject>(
   deps: ChangeObjectDeps<T>,
-  { resource, object, finalizer }: FinalizerTarget<T>,
-  listOf: typeof finalizersWith,
+  { resource, object, finalizer, listOf }: FinalizerTarget<T> & { readonly listOf: typeof finalizersWith },
   signal: AbortSignal | undefined,
 ): Promise<T> {
   const patch = (known: T) => {

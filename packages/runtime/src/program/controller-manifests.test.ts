@@ -2,24 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import { configMaps } from '../api/common-resources.ts';
 import { persistentVolumes, pods } from '../api/resource.ts';
-import { done } from '../controller/reconcile.ts';
-import { defineLoop } from '../loop/define-loop.ts';
-import { conclude } from '../loop/flow.ts';
 import type { Loop, LoopTypes } from '../loop/loop.ts';
+import { definePeriodicLoop, type PeriodicSpec } from '../loop/periodic-loop.ts';
 import { controllerAccess, controllerManifests, type Described } from './controller-manifests.ts';
 
-function aLoop(watches: object): Loop {
-  return defineLoop<LoopTypes>({
-    name: 'loop',
-    settings: { workerThreads: 1, retryIntervalStartMs: 1, retryIntervalMaxMs: 1 },
-    watches: watches as LoopTypes['watched'] as never,
-    handlers: {},
-    observe: () => ({}) as never,
-    context: {},
-    *flow() {
-      return conclude('R1', done);
-    },
-  });
+function aLoop(watches: PeriodicSpec<LoopTypes['watched']>['watches']): Loop {
+  return definePeriodicLoop({ name: 'loop', watches, pauseMs: 1, pass: () => Promise.resolve(), failed: 'failed' });
 }
 
 const described: Described = {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { loadAll } from 'js-yaml';
+import { expect, it } from 'vitest';
+
+const folder = join(import.meta.dirname, '../..');
+
+function run(...args: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['src/cli/main.ts', ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  return { status, stdout, last: stderr.trimEnd().split('\n').at(-1) };
+}
+
+it('given a module with a controller, then its manifests are printed for the namespace of its name, or for another one', () => {
+  const placesOf = (...flags: readonly string[]) => {
+    const { stdout } = run('manifests', 'example/owner-labels.ts', '--image=r/o:v1', ...flags);
+    return (loadAll(stdout) as { kind: string; metadata: { namespace?: string }; spec?: { replicas: number } }[]).map(
+      ({ kind, metadata, spec }) => [kind, metadata.namespace, spec?.replicas].filter((part) => part !== undefined),
+    );
+  };
+  const inNamespace = (namespace: string, replicas: number) => [
+    ['ServiceAccount', namespace],
+    ['ClusterRole'],
+    ['ClusterRoleBinding'],
+    ['Role', namespace],
+    ['RoleBinding', namespace],
+    ['Deployment', namespace, replicas],
+  ];
+  expect(placesOf()).toEqual(inNamespace('owner-labels', 2));
+  expect(placesOf('--namespace=labels', '--replicas=3')).toEqual(inNamespace('labels', 3));
+});
+
+it.each([
+  [[], 'a command must be given'],
+  [['play'], 'there is no command play'],
+  [['types'], 'exactly one file must be given'],
+  [['types', 'a', 'b'], 'exactly one file must be given'],
+  [
+    ['types', '--odd', 'a'],
+    "Unknown option '--odd'. To specify a positional argument starting with a '-', place it at the end of the command after '--', as in '-- \"--odd\"",
+  ],
+  [['manifests', 'a.ts'], '--image must be given'],
+  [['manifests', 'a.ts', '--image=i', '--replicas=-1'], '--replicas must be a number'],
+])('given the wrong command %j, then the usage and the reason are printed, and the exit code is 2', (args, reason) => {
+  expect(run(...args)).toEqual({ status: 2, stdout: '', last: `csi-runtime: ${reason}` });
+});
+
+it.each([
+  [['types', 'absent.yaml'], "ENOENT: no such file or directory, open 'absent.yaml'"],
+  [['types', 'package.json'], 'the file has no CustomResourceDefinition'],
+  [
+    ['manifests', 'src/cli/manifests.ts', '--image=i'],
+    'the module exports no `controller`: the options of runController, with a name and loops',
+  ],
+])('given what cannot be made, %j, then the reason is printed, and the exit code is 1', (args, reason) => {
+  expect(run(...args)).toEqual({ status: 1, stdout: '', last: `csi-runtime: ${reason}` });
+});
+
+it('given help, then the usage is printed', () => {
+  const { status, stdout } = run('--help');
+  expect([status, stdout.split('\n')[0]]).toEqual([0, 'csi-runtime types FILE']);
+});
