@@ -144,6 +144,30 @@ it('[health-monitor#61] given volumes and claims of other drivers, then their vo
   expect(m.server.requests.filter(({ verb }) => verb === 'get')).toEqual([]);
 });
 
+it('[health-monitor#61] given a claim that comes before its volume, then it is read once when the volume is unhealthy, and shows the health', async () => {
+  const lag = { kind: 'lag', ms: 10_000 } as const;
+  const m = await aMonitor({
+    seed: [],
+    faults: [{ when: ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumes', fault: lag }],
+    gate: 'off',
+  });
+  await m.clock.advance(15_000);
+  m.server.seed(aVolume());
+  m.server.seed(aClaim());
+  m.report({ 'volume-1': degraded });
+  const reads = () => m.server.requests.filter(({ path }) => path.includes('metadata.name%3Ddata'));
+  await m.cycle();
+  // The API server drops the health, so the watch brings nothing of the claim.
+  await m.cycle();
+  expect([m.writes().length, reads().length, m.shown()]).toEqual([2, 1, undefined]);
+  m.setGate('on');
+  await m.cycle();
+  expect([m.shown(), reads().length]).toEqual([storedDegraded, 1]);
+  m.report({ 'volume-1': [] });
+  await m.cycle();
+  expect([m.shown(), reads().length]).toEqual([undefined, 1]);
+});
+
 it('given a claim that is deleted, then the gauge does not show it any more', async () => {
   const m = await aMonitor({ reports: { 'volume-1': degraded } });
   const labels = { namespace: 'team', persistentvolumeclaim: 'data', status: 'Degraded' };

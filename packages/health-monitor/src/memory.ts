@@ -3,7 +3,7 @@
  * What the process remembers of volumes that are reported as unhealthy, by the names of their PersistentVolumes. Of healthy volumes nothing is
  * remembered, and a restart loses nothing: the claims hold what was reported.
  */
-import type { Clock, ObjectKey, Sample } from '@csi-sidecars/runtime';
+import type { Clock, ObjectKey, PersistentVolumeClaim, Sample } from '@csi-sidecars/runtime';
 import type { HealthChange } from './report/change.ts';
 import type { HealthCondition } from './report/health-status.ts';
 import { createWriteTurns, type WriteTurns } from './write-turns.ts';
@@ -40,6 +40,9 @@ export interface HealthMemory {
   /** For how long the claim of the volume has been missed. */
   readonly missedForMs: (key: ObjectKey) => number;
   readonly noteFound: (key: ObjectKey) => void;
+  /** The claim of the volume, which the cache does not have, was read. It is remembered until it shows the report. */
+  readonly noteRead: (key: ObjectKey, claim: PersistentVolumeClaim) => void;
+  readonly readClaim: (key: ObjectKey) => PersistentVolumeClaim | undefined;
   /** One series for each status of each unhealthy volume. */
   readonly samples: () => Iterable<Sample>;
 }
@@ -61,6 +64,7 @@ export function createHealthMemory(clock: Pick<Clock, 'monotonicMs'>): HealthMem
   const notes = new Map<ObjectKey, Notes>();
   const ended = new Map<ObjectKey, ClaimRef>();
   const missedSince = new Map<ObjectKey, number>();
+  const read = new Map<ObjectKey, PersistentVolumeClaim>();
   const turns = createWriteTurns();
   const isRecent = (atMs: number | undefined, forMs: number): boolean =>
     atMs !== undefined && clock.monotonicMs() - atMs < forMs;
@@ -73,6 +77,7 @@ export function createHealthMemory(clock: Pick<Clock, 'monotonicMs'>): HealthMem
     reports.delete(key);
     notes.delete(key);
     ended.delete(key);
+    read.delete(key);
     turns.forget(key);
   };
   return {
@@ -84,6 +89,7 @@ export function createHealthMemory(clock: Pick<Clock, 'monotonicMs'>): HealthMem
       return known !== undefined && (known.conditions.length > 0 || known.hasUnknown) ? true : undefined;
     },
     settled: (key, known) => {
+      read.delete(key);
       if (reports.get(key) === known && known.conditions.length === 0 && !known.hasUnknown) forget(key);
     },
     forget,
@@ -120,6 +126,8 @@ export function createHealthMemory(clock: Pick<Clock, 'monotonicMs'>): HealthMem
       return nowMs - sinceMs;
     },
     noteFound: (key) => void missedSince.delete(key),
+    noteRead: (key, claim) => void read.set(key, claim),
+    readClaim: (key) => read.get(key),
     samples: () => samplesOf(reports.values()),
   };
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from '@csi-sidecars/runtime';
+import { createApiClient, createInformerFactory, type KubeObject, silentLogger } from '@csi-sidecars/runtime';
+import { createFakeApiServer, FakeClock, seededRandom } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
-import { aClaim, aVolume, driverName, storedDegraded } from '../testing/builders.ts';
+import { aClaim, aPair, aVolume, driverName, storedDegraded } from '../testing/builders.ts';
 import { watchedBy } from './watched.ts';
 
 const { volumes, claims } = watchedBy({ driverName });
@@ -37,4 +38,33 @@ it('[health-monitor#61] given a volume of another driver and a claim without a v
     claims.transform?.apply(aClaim({ name: 'new', volumeName: '' })),
   ];
   expect(kept).toEqual([undefined, undefined, undefined]);
+});
+
+it('[health-monitor#61] given claims of other drivers, then none is kept, nor one whose volume is gone, but those that have health', async () => {
+  const clock = new FakeClock();
+  const random = seededRandom(1);
+  const server = createFakeApiServer({ clock, random });
+  const client = createApiClient(
+    { transport: server.transport, clock, logger: silentLogger },
+    { userAgent: 'test', qps: -1, burst: 1 },
+  );
+  const foreign = Array.from({ length: 100 }, (_, n) => {
+    const volumeName = `pv${n + 100}`;
+    return [aVolume({ name: volumeName, driver: 'other.csi.example.com' }), aClaim({ volumeName })];
+  }).flat();
+  const withoutVolume = [aClaim({ volumeName: 'pv4' }), aClaim({ volumeName: 'pv5', health: storedDegraded })];
+  for (const object of [...foreign, ...aPair(2), ...withoutVolume]) server.seed(object);
+  const informers = createInformerFactory({ client, clock, random, logger: silentLogger });
+  // Claims are asked for first, and still wait for the volumes.
+  const kept = informers.informer(claims).lister;
+  const stop = new AbortController();
+  const running = informers.start(stop.signal);
+  expect(await informers.waitForSync(stop.signal)).toBe(true);
+  const names = () => kept.list().map(({ metadata }) => metadata?.name);
+  expect(names()).toEqual(['data-2', 'data-5']);
+  for (const object of [...aPair(3), aClaim({ volumeName: 'pv300' })]) server.seed(object);
+  await clock.advance(0);
+  expect(names()).toEqual(['data-2', 'data-5', 'data-3']);
+  stop.abort();
+  await running;
 });

@@ -5,9 +5,14 @@
  * | kind | kept | as |
  * |---|---|---|
  * | PersistentVolume | of this driver, and of the in-tree plugin that it replaces | identity, phase, deletion, handle, reference to the claim |
- * | PersistentVolumeClaim | those with a volume | identity, name of the volume, health |
+ * | PersistentVolumeClaim | those with a volume of the first row, and those that have health | identity, name of the volume, health |
  *
  * Both are only read, and claims are patched, so partial objects in the cache are enough.
+ *
+ * A claim does not say which driver has its volume, so its volume has to be known first: claims are listed when the volumes are in the cache. Later
+ * the order is that of Kubernetes, which writes a PersistentVolume before the claim that is Bound to it. If the watch of volumes is behind
+ * all the same, the claim is not kept; should its volume be reported as unhealthy, then the claim loop reads it (`findClaim`). A claim with health
+ * is kept whatever its volume is: it loses the health when its PersistentVolume is gone.
  */
 import {
   definedOnly,
@@ -21,7 +26,7 @@ import {
   toObjectKey,
 } from '@csi-sidecars/runtime';
 import { toCsiVolume } from '@csi-sidecars/volume';
-import { healthOf } from './report/health-status.ts';
+import { hasHealth, healthOf } from './report/health-status.ts';
 
 export interface Watched {
   /** Index `handle`: by the name that the driver has for the volume. */
@@ -35,20 +40,27 @@ export interface WatchedKinds {
 }
 
 export function watchedBy({ driverName }: { readonly driverName: string }): Watched {
-  return {
-    volumes: {
-      resource: persistentVolumes,
-      indexers: { handle: (volume) => [handleOf(volume)] },
-      transform: {
-        id: `health-monitor volumes of ${driverName}`,
-        apply: (volume) => trimVolume(volume, driverName),
-      },
+  const volumes: InformerOptions<PersistentVolume> = {
+    resource: persistentVolumes,
+    indexers: { handle: (volume) => [handleOf(volume)] },
+    transform: {
+      id: `health-monitor volumes of ${driverName}`,
+      apply: (volume) => trimVolume(volume, driverName),
     },
+  };
+  return {
+    volumes,
     claims: {
       resource: persistentVolumeClaims,
       transform: {
         id: 'health-monitor claims',
         apply: (claim) => ((claim.spec?.volumeName ?? '') === '' ? undefined : trimClaim(claim)),
+      },
+      dependsOn: (informerOf) => {
+        const { lister, whenSynced } = informerOf(volumes);
+        const hasVolume = ({ spec }: PersistentVolumeClaim): boolean =>
+          lister.get(toObjectKey(undefined, spec?.volumeName ?? '')) !== undefined;
+        return { whenSynced, isKept: (claim) => hasVolume(claim) || hasHealth(claim) };
       },
     },
   };
@@ -71,7 +83,8 @@ function trimVolume(volume: PersistentVolume, driverName: string): PersistentVol
   };
 }
 
-function trimClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim {
+/** What is kept of a claim. */
+export function trimClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim {
   const healthStatus = healthOf(claim);
   const kept = { metadata: identityOf(claim.metadata), spec: definedOnly({ volumeName: claim.spec?.volumeName }) };
   return healthStatus === undefined ? kept : ({ ...kept, status: { healthStatus } } as PersistentVolumeClaim);

@@ -36,6 +36,7 @@ const failed = new Error('no answer');
 interface Line {
   readonly given: string;
   readonly observed: Observed;
+  readonly findClaim?: boolean | Error;
   readonly takeTurn?: boolean;
   readonly patchHealth?: unknown;
   readonly steps: readonly string[];
@@ -58,7 +59,27 @@ it.each<Line>([
     end: 'H3 done forget',
   },
   { given: 'a volume that is not Bound', observed: { kind: 'unmonitored' }, steps: [], end: 'H4 done forget' },
-  { given: 'no claim', observed: { kind: 'claimMissing' }, steps: ['H5 noteMissing'], end: 'H5 done forget' },
+  {
+    given: 'no claim',
+    observed: { kind: 'claimMissing', ref: known.claim },
+    findClaim: false,
+    steps: ['H18 findClaim', 'H5 noteMissing'],
+    end: 'H5 done forget',
+  },
+  {
+    given: 'a claim that only the API server has',
+    observed: { kind: 'claimMissing', ref: known.claim },
+    findClaim: true,
+    steps: ['H18 findClaim'],
+    end: 'H18 done keep',
+  },
+  {
+    given: 'a claim that cannot be read',
+    observed: { kind: 'claimMissing', ref: known.claim },
+    findClaim: failed,
+    steps: ['H18 findClaim'],
+    end: 'H17 retry keep',
+  },
   {
     given: 'another claim',
     observed: { kind: 'mismatch', reason: 'r' },
@@ -124,8 +145,8 @@ it.each<Line>([
     steps: ['H10 takeTurn', 'H11 patchHealth'],
     end: 'H17 retry keep',
   },
-])('given $given, then $end', async ({ observed, takeTurn = true, patchHealth, steps, end }) => {
-  const walk = await walkFlow(showHealth(observed), { ...mine, takeTurn, patchHealth });
+])('given $given, then $end', async ({ observed, findClaim, takeTurn = true, patchHealth, steps, end }) => {
+  const walk = await walkFlow(showHealth(observed), { ...mine, findClaim, takeTurn, patchHealth });
   const { row, outcome, memory = 'keep' } = walk.conclusion;
   expect([walk.steps, `${row} ${outcome.kind} ${memory}`]).toEqual([steps, end]);
 });

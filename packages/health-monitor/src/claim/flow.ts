@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What happens to the claim of one volume after a report, from top to bottom. Rows H1 to H17 of docs/behaviour/health-monitor.md. */
+/** What happens to the claim of one volume after a report, from top to bottom. Rows H1 to H18 of docs/behaviour/health-monitor.md. */
 import { conclude, type Conclusion, done, type Flow, orEnd, perform, retry } from '@csi-sidecars/runtime';
 import type { Hold, KnownHealth } from '../memory.ts';
 import type { HealthChange } from '../report/change.ts';
 import type { Claim } from '../report/health-status.ts';
-import { patchHealth, noteDropped, noteForbidden, noteMissing, noteRefused, noteStored, takeTurn } from './steps.ts';
+import type { ClaimRef } from '../watched.ts';
+import {
+  findClaim,
+  noteDropped,
+  noteForbidden,
+  noteMissing,
+  noteRefused,
+  noteStored,
+  patchHealth,
+  takeTurn,
+} from './steps.ts';
 
 export type Observed =
   | { readonly kind: 'unreported' }
@@ -12,7 +22,8 @@ export type Observed =
   | { readonly kind: 'ended'; readonly claim: Claim | undefined }
   /** It is not Bound, or is being deleted. */
   | { readonly kind: 'unmonitored' }
-  | { readonly kind: 'claimMissing' }
+  /** The cache does not have it. */
+  | { readonly kind: 'claimMissing'; readonly ref: ClaimRef }
   | { readonly kind: 'mismatch'; readonly reason: string }
   | {
       readonly kind: 'reported';
@@ -43,14 +54,20 @@ export function* showHealth(observed: Observed): Flow<HealthConclusion> {
     case 'unmonitored':
       return end('H4', 'forget');
     case 'claimMissing':
-      yield* perform('H5', noteMissing, 'the claim is not in the cache');
-      return end('H5', 'forget');
+      return yield* find(observed.ref);
     case 'mismatch':
       yield* perform('H6', noteMissing, observed.reason);
       return end('H6', 'forget');
     case 'reported':
       return yield* show(observed);
   }
+}
+
+function* find(ref: ClaimRef): Flow<HealthConclusion> {
+  const isThere = yield* orEnd(perform('H18', findClaim, ref), (failure) => conclude('H17', retry(failure)));
+  if (isThere) return end('H18');
+  yield* perform('H5', noteMissing, 'there is no such claim');
+  return end('H5', 'forget');
 }
 
 function* show({ claim, change, hold }: Extract<Observed, { kind: 'reported' }>): Flow<HealthConclusion> {

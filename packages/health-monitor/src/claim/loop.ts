@@ -89,8 +89,8 @@ function observe(memory: HealthMemory, { volumes, claims }: Caches<ClaimLoop>, k
   if (known === undefined) return { kind: 'unreported' };
   const ref = claimRefOf(volume);
   if (ref === undefined || !isMonitored(volume)) return { kind: 'unmonitored' };
-  const claim = claims.get(claimKeyOf(ref));
-  if (claim === undefined) return { kind: 'claimMissing' };
+  const claim = claims.get(claimKeyOf(ref)) ?? memory.readClaim(key);
+  if (claim === undefined) return { kind: 'claimMissing', ref };
   const reason = mismatchOf(claim, { ref, key });
   if (reason !== undefined) return { kind: 'mismatch', reason };
   const change = changeOf(healthOf(claim), known.conditions);

@@ -3,6 +3,7 @@
 import {
   ApiError,
   type Clock,
+  findObject,
   isConflict,
   isForbidden,
   isInvalid,
@@ -18,7 +19,7 @@ import type { HealthMetrics } from '../metrics.ts';
 import { type HealthChange, isStored } from '../report/change.ts';
 import { type Claim, healthOf } from '../report/health-status.ts';
 import type { HealthMonitorSettings } from '../settings.ts';
-import type { WatchedKinds } from '../watched.ts';
+import { type ClaimRef, trimClaim, type WatchedKinds } from '../watched.ts';
 import type { Write } from '../write-turns.ts';
 import { messages } from './messages.ts';
 
@@ -37,6 +38,18 @@ export type ClaimRun = Run<{ readonly key: ObjectKey; readonly watched: WatchedK
 export type PatchResult =
   | { readonly kind: 'stored' | 'dropped' | 'gone' }
   | { readonly kind: 'forbidden' | 'invalid'; readonly cause: Error };
+
+/** True: it is there and will be written by a further run. Rejects if the API server does not answer. */
+export async function findClaim(
+  { client, signal, key, context: { memory, wake } }: ClaimRun,
+  ref: ClaimRef,
+): Promise<boolean> {
+  const found = await findObject({ client, signal }, persistentVolumeClaims, ref);
+  if (found === undefined) return false;
+  memory.noteRead(key, trimClaim(found));
+  wake(key);
+  return true;
+}
 
 export function takeTurn({ context, key }: ClaimRun, claim: Claim): boolean {
   return context.memory.turns.take(key, writeOf(claim));

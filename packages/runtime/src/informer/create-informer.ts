@@ -47,12 +47,30 @@ export interface InformerDeps {
   readonly firstLists?: 'cached' | 'current';
 }
 
+/** What another informer shows about the objects of this one. */
+export interface Dependency<T extends KubeObject> {
+  /** The first list of this informer begins when this resolves. */
+  readonly whenSynced: Informer<KubeObject>['whenSynced'];
+  /**
+   * Asked about each object that comes and passes the transform. One that is not kept is filtered out, as a transform filters. If the answer
+   * would be another one later, the object is asked about again only when it changes or is listed.
+   */
+  readonly isKept: (object: T) => boolean;
+}
+
 /** Without a namespace, or with an empty one, the informer covers all namespaces. */
 export interface InformerOptions<T extends KubeObject> extends Selection {
   readonly resource: Resource<T>;
   /** `metadata` asks the server for metadata only. Default `full`. */
   readonly content?: 'full' | 'metadata';
   readonly transform?: Transform<T>;
+  /**
+   * For objects that matter only beside those of another collection: they cost no memory else. `informerOf` returns informers of the same
+   * factory. A permission, not a promise: where controllers share an informer, it keeps whatever the transforms keep.
+   */
+  readonly dependsOn?: (
+    informerOf: <Other extends KubeObject>(options: InformerOptions<Other>) => Informer<Other>,
+  ) => Dependency<T>;
   readonly indexers?: Indexers<T>;
   /** The resync period of handlers that do not set another one. Default 0: never. */
   readonly resyncMs?: number;
@@ -74,7 +92,8 @@ export interface RefreshableInformer<T extends KubeObject> extends Informer<T> {
 
 export function createInformer<T extends KubeObject>(
   deps: InformerDeps,
-  options: InformerOptions<T>,
+  options: Omit<InformerOptions<T>, 'dependsOn'>,
+  dependency?: Dependency<T>,
 ): RefreshableInformer<T> {
   const { clock } = deps;
   const { resource, namespace = '', indexers = {}, resyncMs = 0, content: wanted = 'full' } = options;
@@ -95,7 +114,12 @@ export function createInformer<T extends KubeObject>(
   const lock = createKeyedLock<'content'>();
   const mutations = createMutationCache<T>(clock);
   const doubts = createDoubts();
-  const prepare = createPrepare({ resource, transform: options.transform, objects: deps.objects ?? 'plain' });
+  const prepare = createPrepare({
+    resource,
+    transform: options.transform,
+    isKept: dependency?.isKept,
+    objects: deps.objects ?? 'plain',
+  });
   const distributor = createDistributor<T>(logger, metrics);
   const gate = createSyncGate(() => hasSynced() && !distributor.someoneCatchesUp());
   const hasStopped = (): boolean => running?.aborted === true;
@@ -230,6 +254,7 @@ export function createInformer<T extends KubeObject>(
       running = linked.signal;
       resync.start();
       try {
+        await dependency?.whenSynced(linked.signal);
         await reflect(linked.signal);
       } finally {
         linked.abort(new Error(`informer ${name} has ended`));

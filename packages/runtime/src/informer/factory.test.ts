@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { aVolume, FakeClock, ScriptedBody, ScriptedCollection, seededRandom, settle } from '../../testing/index.ts';
+import {
+  aVolume,
+  FakeClock,
+  recordCallsTo,
+  ScriptedBody,
+  ScriptedCollection,
+  seededRandom,
+  settle,
+} from '../../testing/index.ts';
+import type { PersistentVolume } from '../api/objects.ts';
 import { nodes, persistentVolumes } from '../api/resource.ts';
 import { silentLogger } from '../log/logger.ts';
+import type { InformerOptions } from './create-informer.ts';
 import { createInformerFactory } from './factory.ts';
 import { createInformerHub } from './shared/hub.ts';
 
@@ -82,6 +92,60 @@ describe.each(['its own', 'shared'] as const)('informer factory, informers: %s',
     const complete = factory.waitForSync(stop.signal);
     second.event('BOOKMARK', end);
     expect(await complete).toBe(true);
+    await factory.shutdown();
+  });
+});
+
+describe('an informer that depends on another one', () => {
+  const onNodes = (isKept: (volume: PersistentVolume) => boolean): InformerOptions<PersistentVolume> => ({
+    resource: persistentVolumes,
+    dependsOn: (informerOf) => ({ whenSynced: informerOf({ resource: nodes }).whenSynced, isKept }),
+  });
+
+  it('given a first list, then it is asked for when the other one has synced, and only what is kept is stored and reported', async () => {
+    const { api, factory, stop } = setUp();
+    const wanted = new Set(['a', 'c']);
+    const informer = factory.informer(onNodes(({ metadata }) => wanted.has(metadata?.name ?? '')));
+    const calls: string[] = [];
+    informer.addHandler(recordCallsTo(calls));
+    const [others, body] = [new ScriptedBody(), new ScriptedBody()];
+    api.answers(others, body);
+    const running = factory.start(stop.signal);
+    await settle();
+    expect(api.requests.map(({ path }) => path.split('?')[0])).toEqual(['/api/v1/nodes']);
+    others.event('BOOKMARK', end);
+    await settle();
+    expect(api.requests).toHaveLength(2);
+    for (const name of ['a', 'b']) body.event('ADDED', aVolume(name, '1'));
+    body.event('BOOKMARK', end);
+    await settle();
+    wanted.delete('a');
+    for (const name of ['a', 'b', 'c']) body.event('MODIFIED', aVolume(name, '10'));
+    await settle();
+    expect(calls).toEqual(['add a@1 initial', 'delete a@1', 'add c@10']);
+    expect(informer.lister.list().map(({ metadata }) => metadata?.name)).toEqual(['c']);
+    stop.abort();
+    await running;
+  });
+
+  it('given a stop while it waits, then it ends without a request', async () => {
+    const { api, factory, stop } = setUp();
+    factory.informer(onNodes(() => true));
+    api.answers(new ScriptedBody());
+    const running = factory.start(stop.signal);
+    await settle();
+    stop.abort();
+    await running;
+    expect(api.requests).toHaveLength(1);
+  });
+
+  it('given controllers that share it, then it keeps what its transform keeps', async () => {
+    const { api, factory, stop } = setUp('shared');
+    const informer = factory.informer(onNodes(() => false));
+    api.answers(new ScriptedBody().event('ADDED', aVolume('a', '1')).event('BOOKMARK', end));
+    void factory.start(stop.signal);
+    expect(await factory.waitForSync(stop.signal)).toBe(true);
+    expect(informer.lister.size).toBe(1);
     await factory.shutdown();
   });
 });

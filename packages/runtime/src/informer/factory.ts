@@ -40,14 +40,18 @@ export function createInformerFactory(deps: InformerDeps): InformerFactory {
     await entry.informer.run(linked.signal);
   };
 
-  return {
+  const factory: InformerFactory = {
     informer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
       if (lifetime.signal.aborted) throw new Error('the informer factory was shut down');
       const id = identityOf(options);
       const known = entries.get(id);
       const indexers = options.indexers ?? {};
       if (known === undefined) {
-        const informer = createInformer(deps, options);
+        const informer = createInformer(
+          deps,
+          options,
+          options.dependsOn?.((other) => factory.informer(other)),
+        );
         const entry = {
           informer: informer as unknown as Informer<KubeObject>,
           indexes: new Set(Object.keys(indexers)),
@@ -81,6 +85,7 @@ export function createInformerFactory(deps: InformerDeps): InformerFactory {
       await Promise.allSettled(runs.values());
     },
   };
+  return factory;
 }
 
 function identityOf<T extends KubeObject>(options: InformerOptions<T>): string {

@@ -36,6 +36,8 @@ export function identityOf(metadata: ObjectMeta | undefined): ObjectMeta {
 export interface PrepareOptions<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly transform: Transform<T> | undefined;
+  /** Of what the transform keeps. Default: everything. */
+  readonly isKept?: ((object: T) => boolean) | undefined;
   /** `frozen` makes every cached object immutable at run time: a test aid. */
   readonly objects: 'plain' | 'frozen';
 }
@@ -43,7 +45,8 @@ export interface PrepareOptions<T extends KubeObject> {
 /** Undefined: filtered out. Throws what the transform throws. */
 export type Prepare<T extends KubeObject> = (object: ServerObject) => T | undefined;
 
-export function createPrepare<T extends KubeObject>({ resource, transform, objects }: PrepareOptions<T>): Prepare<T> {
+export function createPrepare<T extends KubeObject>(options: PrepareOptions<T>): Prepare<T> {
+  const { resource, transform, isKept = () => true, objects } = options;
   const apiVersion = apiVersionOf(resource);
   const { kind } = resource;
   const compact = createCompact();
@@ -52,7 +55,7 @@ export function createPrepare<T extends KubeObject>({ resource, transform, objec
     if (draft.metadata.managedFields !== undefined) draft.metadata.managedFields = undefined;
     if (draft.metadata.selfLink !== undefined) draft.metadata.selfLink = undefined;
     const kept = (transform === undefined ? object : transform.apply(object as KubeObject as T)) as T | undefined;
-    if (kept === undefined) return undefined;
+    if (kept === undefined || !isKept(kept)) return undefined;
     compact(kept);
     // Constants shared by all objects; objects that carry metadata only name another type on the wire.
     (kept as Draft).apiVersion = apiVersion;

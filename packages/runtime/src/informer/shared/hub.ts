@@ -86,7 +86,7 @@ export function createInformerHub(deps: InformerDeps): InformerHub {
   };
 
   const create = (options: InformerOptions<KubeObject>, readers: readonly (readonly [string, Reader])[]): Shared => {
-    const { transform: _t, indexers: _i, resyncMs: _r, ...collection } = options;
+    const { transform: _t, dependsOn: _d, indexers: _i, resyncMs: _r, ...collection } = options;
     const [only] = readers;
     const transform =
       readers.length === 1 ? only?.[1].transform : unionOf(readers.map(([, reader]) => reader.transform));
