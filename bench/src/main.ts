@@ -5,6 +5,10 @@ import { runSideBySide } from './side-by-side/run.ts';
 
 /** What has no upstream on a control plane beside it is a program of its own. */
 const others: Readonly<Record<string, { readonly what: string; readonly run: () => Promise<unknown> }>> = {
+  'data-source-validator': {
+    what: 'volume-data-source-validator beside upstream’s (UPSTREAM_BIN=<folder>)',
+    run: () => import('./claims/data-source-validator.ts'),
+  },
   'debug-explain': {
     what: 'the latency of a loop while 200 requests at once ask /debug/explain',
     run: () => import('./debug-explain/main.ts'),
@@ -12,6 +16,10 @@ const others: Readonly<Record<string, { readonly what: string; readonly run: () 
   explain: {
     what: 'what csi-sidecars explain asks of the API server, in a small cluster and in a large one',
     run: () => import('./explain/main.ts'),
+  },
+  'health-monitor': {
+    what: 'csi-external-health-monitor-controller beside upstream’s (UPSTREAM_BIN=<folder>)',
+    run: () => import('./claims/health-monitor.ts'),
   },
   'memory-limits': {
     what: 'how the images start in small memory limits, warm and from a cold page cache (as root)',

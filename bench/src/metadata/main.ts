@@ -4,14 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { repositoryRoot } from '@csi-sidecars/e2e';
+import { comparison, type Numbers, type Row } from '../compare.ts';
 import { machine, rewriteSection } from '../page.ts';
-import { ratio, table } from '../side-by-side/report.ts';
-import { type Implementation, measure, type Numbers } from './measure.ts';
+import { type Implementation, measure } from './measure.ts';
 
 const name = 'csi-snapshot-metadata';
 const upstream = process.env['UPSTREAM_BIN'] ?? '';
 
-const rows: readonly (readonly [key: string, title: string, unit: string, goal: string])[] = [
+const rows: readonly Row[] = [
   ['start', 'RSS, idle after start', 'MiB', ''],
   ['startAnon', 'anonymous memory then', 'MiB', ''],
   ['idle', 'RSS, idle after five streams', 'MiB', ''],
@@ -48,20 +48,6 @@ async function measured(make: Implementation['make'], command: string): Promise<
 
 const ours = await measured('ours', join(repositoryRoot, 'dist', 'bin', name));
 const theirs = upstream === '' ? undefined : await measured('upstream', join(upstream, name));
-const cell = (numbers: Numbers | undefined, key: string, unit: string): string => {
-  const value = numbers?.[key];
-  if (value === Infinity) return 'refused';
-  return value === undefined ? '-' : `${value.toFixed(Math.abs(value) < 10 ? 2 : 0)} ${unit}`.trim();
-};
-const section = `Node.js ${process.version}; ${machine}.\n\n${table(
-  ['', 'ours', 'upstream', 'ours / upstream', 'goal'],
-  rows.map(([key, title, unit, goal]) => [
-    title,
-    cell(ours, key, unit),
-    cell(theirs, key, unit),
-    ours[key] === undefined ? '' : ratio(ours[key], theirs?.[key]),
-    goal,
-  ]),
-)}`;
+const section = `Node.js ${process.version}; ${machine}.\n\n${comparison(rows, ours, theirs)}`;
 console.log(section);
 if (!process.argv.includes('--quick')) rewriteSection('snapshot-metadata', section);

@@ -4,11 +4,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { createTestAuthority, freePort } from '@csi-sidecars/runtime/testing';
+import type { Numbers } from '../compare.ts';
 import { cpuSeconds, memoryOf } from '../side-by-side/process-cost.ts';
 import { startStubApiServer } from './api-server.ts';
 import { type Callers, clock, page, peakDuring, startCallers, startDriver, startSidecar } from './processes.ts';
-
-export type Numbers = Readonly<Record<string, number>>;
 
 export interface Implementation {
   readonly command: string;

@@ -12,7 +12,7 @@ export const clock: Clock = systemClock();
 const startLimitMs = 30_000;
 const sampleEveryMs = 20;
 
-async function ended(child: ChildProcess): Promise<void> {
+export async function ended(child: ChildProcess): Promise<void> {
   child.kill('SIGKILL');
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
@@ -36,16 +36,19 @@ export interface SidecarOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly healthPort: number;
+  /** Answers once the program has started. Default: `/health`. */
+  readonly readyPath?: string;
   /** For Node.js. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export async function startSidecar({ command, args, healthPort, env: more }: SidecarOptions): Promise<Process> {
+export async function startSidecar(options: SidecarOptions): Promise<Process> {
+  const { command, args, healthPort, readyPath = '/health', env: more } = options;
   // The Node.js that runs this comes first, whatever other versions the machine has.
   const PATH = `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`;
   const child = spawn(command, args, { stdio: 'ignore', env: { ...process.env, PATH, ...more } });
   const untilMs = clock.monotonicMs() + startLimitMs;
-  while (!(await isHealthy(healthPort))) {
+  while (!(await answers(healthPort, readyPath))) {
     if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}`);
     if (clock.monotonicMs() > untilMs) throw new Error(`${command} is not healthy after ${startLimitMs} ms`);
     await clock.sleep(20);
@@ -53,8 +56,8 @@ export async function startSidecar({ command, args, healthPort, env: more }: Sid
   return processOf(child);
 }
 
-function isHealthy(port: number): Promise<boolean> {
-  return page(port, '/health').then(
+function answers(port: number, path: string): Promise<boolean> {
+  return page(port, path).then(
     () => true,
     () => false,
   );

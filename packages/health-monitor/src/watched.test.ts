@@ -13,6 +13,8 @@ const stored = <T extends KubeObject>(object: T): T => ({
 
 it('given a volume of this driver, then identity, phase, deletion, handle and claim are kept', () => {
   expect(volumes.transform?.apply(stored(aVolume({ deleting: 'yes' })))).toEqual({
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
     metadata: { name: 'pv1', uid: 'uid-of-pv1', resourceVersion: '7', deletionTimestamp: '2026-01-01T00:00:00Z' },
     spec: {
       csi: { driver: driverName, volumeHandle: 'volume-1' },
@@ -25,10 +27,11 @@ it('given a volume of this driver, then identity, phase, deletion, handle and cl
 it('given a bound claim, then identity, the name of its volume and its health are kept', () => {
   const metadata = { name: 'data', namespace: 'team', uid: 'uid-of-data', resourceVersion: '7' };
   const spec = { volumeName: 'pv1' };
-  expect(claims.transform?.apply(stored(aClaim()))).toEqual({ metadata, spec });
+  const type = { apiVersion: 'v1', kind: 'PersistentVolumeClaim' };
+  expect(claims.transform?.apply(stored(aClaim()))).toEqual({ ...type, metadata, spec });
   const claim = aClaim({ health: storedDegraded });
   const healthStatus = { healthConditions: storedDegraded, lastTransitionTime: '2025-12-31T00:00:00Z' };
-  expect(claims.transform?.apply(stored(claim))).toEqual({ metadata, spec, status: { healthStatus } });
+  expect(claims.transform?.apply(stored(claim))).toEqual({ ...type, metadata, spec, status: { healthStatus } });
 });
 
 it('[health-monitor#61] given a volume of another driver and a claim without a volume, then nothing of them is kept', () => {

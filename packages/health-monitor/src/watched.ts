@@ -70,24 +70,30 @@ export function watchedBy({ driverName }: { readonly driverName: string }): Watc
 function trimVolume(volume: PersistentVolume, driverName: string): PersistentVolume | undefined {
   const csi = toCsiVolume(volume);
   if (csi.kind !== 'ok' || csi.value.csi.driver !== driverName) return undefined;
-  const { metadata, spec, status } = volume;
+  const { apiVersion = 'v1', kind = 'PersistentVolume', metadata, spec, status } = volume;
   const { namespace, name, uid } = spec?.claimRef ?? {};
   const { deletionTimestamp } = metadata ?? {};
+  const identity = identityOf(metadata);
+  const handle = { driver: driverName, volumeHandle: csi.value.csi.volumeHandle ?? '' };
+  // Fields that are written down here take less memory than those that are added later.
   return {
-    metadata: { ...identityOf(metadata), ...definedOnly({ deletionTimestamp }) },
-    spec: {
-      csi: { driver: driverName, volumeHandle: csi.value.csi.volumeHandle ?? '' },
-      ...(spec?.claimRef === undefined ? {} : { claimRef: definedOnly({ namespace, name, uid }) }),
-    },
+    apiVersion,
+    kind,
+    metadata: deletionTimestamp === undefined ? identity : { ...identity, deletionTimestamp },
+    spec:
+      spec?.claimRef === undefined ? { csi: handle } : { csi: handle, claimRef: definedOnly({ namespace, name, uid }) },
     status: definedOnly({ phase: status?.phase }),
   };
 }
 
 /** What is kept of a claim. */
 export function trimClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim {
+  const { apiVersion = 'v1', kind = 'PersistentVolumeClaim' } = claim;
   const healthStatus = healthOf(claim);
-  const kept = { metadata: identityOf(claim.metadata), spec: definedOnly({ volumeName: claim.spec?.volumeName }) };
-  return healthStatus === undefined ? kept : ({ ...kept, status: { healthStatus } } as PersistentVolumeClaim);
+  const metadata = identityOf(claim.metadata);
+  const spec = definedOnly({ volumeName: claim.spec?.volumeName });
+  if (healthStatus === undefined) return { apiVersion, kind, metadata, spec };
+  return { apiVersion, kind, metadata, spec, status: { healthStatus } } as PersistentVolumeClaim;
 }
 
 /** A claim as a PersistentVolume names it. */

@@ -20,27 +20,18 @@ export interface ListCycle {
   readonly end: (keys: { readonly has: (key: ObjectKey) => boolean }) => void;
 }
 
-interface Seen {
-  cycle: number;
-  listed: Listed;
-}
+const states = ['absent', 'unhealthy', 'healthy', 'doubtful'] as const satisfies readonly Listed[];
 
 export function createListCycle(): ListCycle {
   let cycle = 0;
-  const seen = new Map<ObjectKey, Seen>();
+  /** The number of the cycle, and of the state: one number takes less memory than an object. */
+  const seen = new Map<ObjectKey, number>();
   const reports = new Map<ObjectKey, Report>();
   const listed = (key: ObjectKey): Listed => {
-    const known = seen.get(key);
-    return known?.cycle === cycle ? known.listed : 'absent';
+    const state = (seen.get(key) ?? 0) - cycle * states.length;
+    return states[state] ?? 'absent';
   };
-  const note = (key: ObjectKey, next: Listed): void => {
-    const known = seen.get(key);
-    if (known === undefined) seen.set(key, { cycle, listed: next });
-    else {
-      known.cycle = cycle;
-      known.listed = next;
-    }
-  };
+  const note = (key: ObjectKey, next: Listed): void => void seen.set(key, cycle * states.length + states.indexOf(next));
   return {
     begin: () => void (cycle += 1),
     take: (key, entries) => {

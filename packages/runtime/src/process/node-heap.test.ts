@@ -58,6 +58,35 @@ it('given the Node.js in use, when the young generation is held at its size, gro
   expect(sizes['busy']).toBeGreaterThan(0);
 });
 
+const optimised = `
+  import { nodeCompilers } from ${JSON.stringify(join(import.meta.dirname, 'node-heap.ts'))};
+  import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+  import { runInThisContext } from 'node:vm';
+  setFlagsFromString('--allow-natives-syntax');
+  const status = runInThisContext('(run) => %GetOptimizationStatus(run)');
+  // Bits of V8: compiled by Maglev, by Turbofan, and running so.
+  const isOptimised = (run) => (status(run) & (2 ** 4 | 2 ** 5)) !== 0;
+  const work = (run) => {
+    const endMs = performance.now() + 10_000;
+    for (let n = 0; n < 2_000_000 || (!isOptimised(run) && performance.now() < endMs && n < limit); n += 1) run(n);
+    return isOptimised(run);
+  };
+  let limit = 0;
+  const compilers = nodeCompilers();
+  const off = work((n) => n * 2 + 1);
+  compilers.optimise();
+  limit = Infinity;
+  const on = work((n) => n * 3 + 1);
+  console.log(JSON.stringify({ off, on, cpuMs: compilers.cpuMs() }));
+`;
+
+it('given the Node.js in use, when its optimizing compilers are switched off and on, then code is not optimized, and then it is', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', optimised]);
+  const { cpuMs, ...rest } = JSON.parse(stdout) as Readonly<Record<string, number>>;
+  expect(rest).toEqual({ off: false, on: true });
+  expect(cpuMs).toBeGreaterThan(10);
+}, 60_000);
+
 describe('what V8 is asked for', () => {
   /** V8 that reports these sizes of its young generation, the last one again and again. `asked` has flags and collections, in order. */
   function aV8({ youngMib }: { readonly youngMib: readonly (number | undefined)[] }) {

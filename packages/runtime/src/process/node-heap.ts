@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * V8's heap in this process, controlled by the few flags that V8 reads each time it uses them. Most flags that size a heap
+ * V8's heap and compilers in this process, controlled by the few flags that V8 reads each time it uses them. Most flags that size a heap
  * are read once, before any program runs. No failure here ends a program: if a later V8 does not know a flag, the heap has
  * V8's own size, and the test of this file fails.
  */
@@ -8,6 +8,7 @@ import { performance } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { HeapPort } from './heap.ts';
+import type { CompilerPort } from './late-optimisation.ts';
 
 /** The size of both halves. Twice the size is no faster, and half the size costs 5 percent of the CPU time. */
 const grownBytes = 16 * 2 ** 20;
@@ -32,6 +33,22 @@ export function nodeHeap(): HeapPort {
     committedBytes: () => getHeapStatistics().total_heap_size,
     growYoungGeneration,
     collect: () => collector()({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
+  };
+}
+
+/** Switches the optimizing compilers off. What they have compiled stays. Call it after the modules of a program are loaded, as `nodeHeap`. */
+export function nodeCompilers(): CompilerPort {
+  setFlagsFromString('--no-maglev');
+  setFlagsFromString('--no-turbofan');
+  return {
+    cpuMs: () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1000;
+    },
+    optimise: () => {
+      setFlagsFromString('--maglev');
+      setFlagsFromString('--turbofan');
+    },
   };
 }
 

@@ -6,7 +6,9 @@ import {
   connectApi,
   createRequestMetrics,
   keepHeapSmall,
+  nodeCompilers,
   nodeHeap,
+  optimiseLate,
   userAgent,
 } from '@csi-sidecars/runtime/internal';
 import { usageText } from '../flags/usage.ts';
@@ -17,18 +19,25 @@ import type { ApiOptions, ProcessHost, ScrapedMetrics } from './host.ts';
 export interface MainOptions {
   /** `small`: it does not grow with the work. For a program that makes few objects, and passes bytes on. Default: `growing`. */
   readonly youngGeneration?: 'growing' | 'small';
+  /**
+   * `late`: V8 does not optimize code before the program has worked for ten seconds without a break. For a program that mostly waits: it is
+   * 13 MiB smaller. Default: `early`, as V8 does.
+   */
+  readonly optimisation?: 'early' | 'late';
 }
 
 /** Runs a program in this process and ends it with the program's exit code. The last call of a `main.ts`. */
 export async function runMain(
   name: string,
   run: (deps: ProgramDeps) => Promise<number>,
-  { youngGeneration = 'growing' }: MainOptions = {},
+  { youngGeneration = 'growing', optimisation = 'early' }: MainOptions = {},
 ): Promise<void> {
   const files = systemFiles();
   const heap = nodeHeap();
   const kept = youngGeneration === 'growing' ? heap : { ...heap, growYoungGeneration: () => undefined };
-  using _ = keepHeapSmall({ heap: kept, clock: systemClock() });
+  const clock = systemClock();
+  using _ = keepHeapSmall({ heap: kept, clock });
+  using _late = optimisation === 'late' ? optimiseLate({ compilers: nodeCompilers(), clock }) : undefined;
   await runInProcess({ name, usageText, openMetrics }, ({ host, lifecycle }) =>
     run({ host: { ...host, files, connectApi: (options) => connect({ ...host, files }, options) }, lifecycle }),
   );
