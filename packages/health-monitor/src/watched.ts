@@ -57,10 +57,13 @@ export function watchedBy({ driverName }: { readonly driverName: string }): Watc
         apply: (claim) => ((claim.spec?.volumeName ?? '') === '' ? undefined : trimClaim(claim)),
       },
       dependsOn: (informerOf) => {
-        const { lister, whenSynced } = informerOf(volumes);
+        const others = informerOf(volumes);
         const hasVolume = ({ spec }: PersistentVolumeClaim): boolean =>
-          lister.get(toObjectKey(undefined, spec?.volumeName ?? '')) !== undefined;
-        return { whenSynced, isKept: (claim) => hasVolume(claim) || hasHealth(claim) };
+          others.lister.get(toObjectKey(undefined, spec?.volumeName ?? '')) !== undefined;
+        return {
+          whenSynced: (signal) => others.whenSynced(signal),
+          isKept: (claim) => hasVolume(claim) || hasHealth(claim),
+        };
       },
     },
   };

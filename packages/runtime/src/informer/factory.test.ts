@@ -99,7 +99,10 @@ describe.each(['its own', 'shared'] as const)('informer factory, informers: %s',
 describe('an informer that depends on another one', () => {
   const onNodes = (isKept: (volume: PersistentVolume) => boolean): InformerOptions<PersistentVolume> => ({
     resource: persistentVolumes,
-    dependsOn: (informerOf) => ({ whenSynced: informerOf({ resource: nodes }).whenSynced, isKept }),
+    dependsOn: (informerOf) => {
+      const others = informerOf({ resource: nodes });
+      return { whenSynced: (signal) => others.whenSynced(signal), isKept };
+    },
   });
 
   it('given a first list, then it is asked for when the other one has synced, and only what is kept is stored and reported', async () => {
