@@ -57,7 +57,7 @@ export { bucket, defaultControllerLimiter, itemExponential, maxOf, retryLimiter 
 export type { ItemExponentialOptions, Jitter } from './workqueue/rate-limiters.ts';
 export type { KeyState, QueueState, RateLimiter, WorkQueue } from './workqueue/workqueue.ts';
 // Caches.
-export type { InformerDeps, InformerOptions, RefreshableInformer } from './informer/create-informer.ts';
+export type { Dependency, InformerDeps, InformerOptions, RefreshableInformer } from './informer/create-informer.ts';
 export type { Deletion, Handler, HandlerRegistration, Indexers, Informer, Lister } from './informer/informer.ts';
 export { keyOf, splitKey, toObjectKey } from './informer/key.ts';
 export type { ObjectKey, ObjectName } from './informer/key.ts';
