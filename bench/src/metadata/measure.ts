@@ -108,7 +108,8 @@ async function ofStreams(implementation: Implementation): Promise<Numbers> {
   const first = await ofStream(it, million);
   const free = [first];
   for (let round = 1; round < rounds; round += 1) free.push(await ofStream(it, million));
-  const delays = delayLines(implementation).slice(linesBefore).map(Number);
+  const delays = delayLines(implementation).slice(linesBefore);
+  const longest = (column: number): number => Math.max(...delays.map((line) => Number(line.split(' ')[column])));
   const four = await ofStream(it, '4000000-256');
   const large = await ofStream(it, '1000000-65536');
   await clock.sleep(settleMs);
@@ -133,7 +134,7 @@ async function ofStreams(implementation: Implementation): Promise<Numbers> {
     stalled: Math.max(stalled.rssMib, ...held.map(({ rssMib }) => rssMib)) - before,
     heldFirst: middle(held, ({ firstMs }) => firstMs),
     heldRate: (100 * middle(held, ({ rate }) => rate)) / middle(free, ({ rate }) => rate),
-    ...(delays.length > 0 && { delay: Math.max(...delays) }),
+    ...(delays.length > 0 && { delay: longest(0), turn: longest(1) }),
     ...(swap !== undefined && { swap }),
   };
 }

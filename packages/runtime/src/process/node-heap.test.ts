@@ -87,6 +87,48 @@ it('given the Node.js in use, when its optimizing compilers are switched off and
   expect(cpuMs).toBeGreaterThan(10);
 }, 60_000);
 
+/** Counts how often the threads of V8 have woken while 180 MiB of buffers came and went. */
+const churn = `
+  import { readdirSync, readFileSync } from 'node:fs';
+  import { PerformanceObserver } from 'node:perf_hooks';
+  import { nodeHeap } from ${JSON.stringify(join(import.meta.dirname, 'node-heap.ts'))};
+  nodeHeap({ young: process.argv[1] });
+  let collections = 0;
+  new PerformanceObserver((list) => (collections += list.getEntries().length)).observe({ entryTypes: ['gc'] });
+  const wakes = () => {
+    let sum = 0;
+    for (const task of readdirSync('/proc/self/task')) {
+      if (readFileSync('/proc/self/task/' + task + '/comm', 'latin1').trim() !== 'V8Worker') continue;
+      const status = readFileSync('/proc/self/task/' + task + '/status', 'latin1');
+      sum += Number(/\\nvoluntary_ctxt_switches:\\s*([0-9]+)/.exec(status)[1]);
+    }
+    return sum;
+  };
+  const before = wakes();
+  let kept = [];
+  for (let round = 0; round < 60_000; round += 1) {
+    kept.push(Buffer.from(Buffer.allocUnsafeSlow(3_000)), { round });
+    if (kept.length > 400) kept = [];
+    if (round % 1_000 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  console.log(JSON.stringify({ collections, wakes: wakes() - before }));
+`;
+
+it.runIf(process.platform === 'linux')(
+  'given a young generation that stays small, then the program collects it alone, and no helper thread is woken for it; by default they are',
+  async () => {
+    const wakesEach = async (young: string): Promise<number> => {
+      const args = ['--input-type=module', '--eval', churn, young];
+      const { stdout } = await promisify(execFile)(process.execPath, args);
+      const { collections, wakes } = JSON.parse(stdout) as { readonly collections: number; readonly wakes: number };
+      expect(collections).toBeGreaterThan(10);
+      return wakes / collections;
+    };
+    const [alone, shared] = [await wakesEach('small'), await wakesEach('growing')];
+    expect(shared).toBeGreaterThan(2 * alone);
+  },
+);
+
 describe('what V8 is asked for', () => {
   /** V8 that reports these sizes of its young generation, the last one again and again. `asked` has flags and collections, in order. */
   function aV8({ youngMib }: { readonly youngMib: readonly (number | undefined)[] }) {
@@ -130,6 +172,12 @@ describe('what V8 is asked for', () => {
       expect((lengths.reduce((sum, length) => sum + length, 0) * 8) / 1024).toBe(allocatedKib);
     },
   );
+
+  it('given a young generation that stays small, then it is collected by one thread, and is not grown', () => {
+    const asked = aV8({ youngMib: [1] });
+    nodeHeap({ young: 'small' }).growYoungGeneration();
+    expect(asked).toEqual([factor(1), '--no-parallel-scavenge', '--no-concurrent-array-buffer-sweeping']);
+  });
 
   it('given a V8 without a young generation, then its size is 0', () => {
     aV8({ youngMib: [undefined] });

@@ -5,6 +5,7 @@ import {
   type ApiConnection,
   connectApi,
   createRequestMetrics,
+  type HeapOptions,
   keepHeapSmall,
   nodeCompilers,
   nodeHeap,
@@ -17,8 +18,7 @@ import type { ProgramDeps } from './run-controller-program.ts';
 import type { ApiOptions, ProcessHost, ScrapedMetrics } from './host.ts';
 
 export interface MainOptions {
-  /** `small`: it does not grow with the work. For a program that makes few objects, and passes bytes on. Default: `growing`. */
-  readonly youngGeneration?: 'growing' | 'small';
+  readonly heap?: HeapOptions;
   /**
    * `late`: V8 does not optimize code before the program has worked for ten seconds without a break. For a program that mostly waits: it is
    * 13 MiB smaller. Default: `early`, as V8 does.
@@ -30,13 +30,11 @@ export interface MainOptions {
 export async function runMain(
   name: string,
   run: (deps: ProgramDeps) => Promise<number>,
-  { youngGeneration = 'growing', optimisation = 'early' }: MainOptions = {},
+  { heap, optimisation = 'early' }: MainOptions = {},
 ): Promise<void> {
   const files = systemFiles();
-  const heap = nodeHeap();
-  const kept = youngGeneration === 'growing' ? heap : { ...heap, growYoungGeneration: () => undefined };
   const clock = systemClock();
-  using _ = keepHeapSmall({ heap: kept, clock });
+  using _ = keepHeapSmall({ heap: nodeHeap(heap), clock });
   using _late = optimisation === 'late' ? optimiseLate({ compilers: nodeCompilers(), clock }) : undefined;
   await runInProcess({ name, usageText, openMetrics }, ({ host, lifecycle }) =>
     run({ host: { ...host, files, connectApi: (options) => connect({ ...host, files }, options) }, lifecycle }),
