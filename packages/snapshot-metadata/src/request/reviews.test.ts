@@ -7,6 +7,9 @@ import { goodAccount } from '../../testing/cluster.ts';
 import { aClass, aContent, aService, aSnapshot, audience } from '../../testing/objects.ts';
 import { serving } from '../../testing/serving.ts';
 
+interface Asked {
+  readonly spec: { readonly token: string };
+}
 const refusedReview = { allowed: true, denied: true, reason: 'a webhook denies it' };
 
 it('[snapshot-metadata#40,A1] given no SnapshotMetadataService, then Internal even for a valid token, and the token is not sent', async () => {
@@ -190,6 +193,53 @@ it('[snapshot-metadata#54] given many bad tokens at a low rate, then their revie
   await service.clock.advance(200);
   // Had bad tokens taken from the other rates, these requests would wait for seconds.
   expect((await service.client.allocated()).code).toBe('OK');
+});
+
+it('[snapshot-metadata#54] given many bad tokens of one address, then a token that was accepted before waits in a line of its own, and another one in that of its connection', async () => {
+  await using service = await serving({
+    qps: 5,
+    settings: { audience },
+    accounts: { good: goodAccount, new: goodAccount },
+  });
+  expect((await service.client.allocated()).code).toBe('OK');
+  const flood = Array.from({ length: 100 }, (_, index) => service.client.allocated({ security_token: `bad-${index}` }));
+  const reviewed = (): readonly string[] =>
+    service.cluster.reviews('tokenreviews').map((body) => (body as Asked).spec.token);
+  await until(() => service.log.messages().filter((message) => message === 'Request').length === 101);
+  const good = service.client.allocated();
+  const first = service.connect().allocated({ security_token: 'new' });
+  await until(() => service.log.messages().filter((message) => message === 'Request').length === 103);
+  for (let second = 0; second < 3; second += 1) await service.clock.advance(1_000);
+  expect((await good).code).toBe('OK');
+  expect((await first).code).toBe('OK');
+  // Ten without waiting, and five a second.
+  expect(reviewed().length).toBeLessThanOrEqual(25);
+  for (let second = 0; second < 20; second += 1) await service.clock.advance(1_000);
+  expect(new Set((await Promise.all(flood)).map(({ code }) => code))).toEqual(new Set(['Unauthenticated']));
+});
+
+it('[snapshot-metadata#L1] given a request that gives way while its token is being reviewed, then the caller gets ResourceExhausted and no other status', async () => {
+  await using service = await serving({
+    intercept: (transport) => (request) =>
+      request.path.includes('tokenreviews')
+        ? new Promise((_, reject) => request.signal.addEventListener('abort', () => reject(request.signal.reason)))
+        : transport(request),
+  });
+  const stop = new AbortController();
+  const flood = Array.from({ length: 127 }, (_, index) =>
+    service.client.allocated({ security_token: `bad-${index}` }, { signal: stop.signal }),
+  );
+  const log = (): number => service.log.messages().filter((message) => message === 'Request').length;
+  await until(() => log() === 127);
+  const last = service.client.allocated({ security_token: 'last' }, { signal: stop.signal });
+  await until(() => log() === 128);
+  void service.connect().allocated({}, { signal: stop.signal });
+  expect(await last).toMatchObject({
+    code: 'ResourceExhausted',
+    detail: 'too many requests wait for their review: at most 128 of one address',
+  });
+  stop.abort();
+  await Promise.all(flood);
 });
 
 it('given any answer, then neither token nor secret is in the log', async () => {

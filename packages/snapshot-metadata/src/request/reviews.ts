@@ -2,10 +2,12 @@
 /**
  * Who the caller is and what it may do: TokenReview and SubjectAccessReview. Nothing of the token is logged or kept.
  */
-import type { ApiClient, KubeObject, Logger, Resource } from '@csi-sidecars/runtime';
+import { type ApiClient, type KubeObject, linkSignals, type Logger, type Resource } from '@csi-sidecars/runtime';
+import { createKnownTokens, type Sender } from './known-tokens.ts';
 import { Refusal } from './refusal.ts';
 import { createSharedReviews, type SharedReviews } from './shared-reviews.ts';
 import { failureText } from './failure-text.ts';
+import { createWaitingRoom } from './waiting-room.ts';
 
 export interface User {
   readonly username?: string;
@@ -61,11 +63,8 @@ export interface ReviewClients {
   readonly services: Pick<ApiClient, 'get'>;
 }
 
-export interface Asking {
-  readonly token: string;
+export interface Asking extends Sender {
   readonly namespace: string;
-  /** The IP address of the caller. */
-  readonly address: string;
   readonly signal: AbortSignal;
   readonly log: Logger;
 }
@@ -86,11 +85,13 @@ export function createReviews(clients: ReviewClients, { driverName, audience }: 
   const accesses: SharedReviews<AccessReview['status']> = createSharedReviews();
 
   const services = createSharedReviews<string>();
+  const known = createKnownTokens();
+  const room = createWaitingRoom();
 
-  const audienceOf = async ({ address, signal }: Asking): Promise<string> => {
+  const audienceOf = async ({ signal, ...sender }: Asking): Promise<string> => {
     if (audience !== '') return audience;
     try {
-      return await services.ask({ key: driverName, address, signal }, async (shared) => {
+      return await services.ask({ key: driverName, line: known.lineOf(sender), signal }, async (shared) => {
         const { spec } = await clients.services.get(snapshotMetadataServices, { name: driverName }, { signal: shared });
         return spec?.audience ?? '';
       });
@@ -107,9 +108,11 @@ export function createReviews(clients: ReviewClients, { driverName, audience }: 
     try {
       // No token can be for an empty audience, and the API server would take it for its own.
       if (wanted !== '') {
-        user = await tokens.ask({ key: JSON.stringify([wanted, token]), address, signal }, (shared) =>
+        const line = known.lineOf(asking);
+        user = await tokens.ask({ key: JSON.stringify([wanted, token]), line, signal }, (shared) =>
           review(clients.tokens, { token, audience: wanted, signal: shared }),
         );
+        known.reviewed(token, user === undefined ? 'refused' : 'accepted');
       }
     } catch (error) {
       throw notAuthenticated('A2', failureText(error, signal), error);
@@ -119,25 +122,40 @@ export function createReviews(clients: ReviewClients, { driverName, audience }: 
     throw new Refusal('A3', { code: 'Unauthenticated', message: 'unauthenticated user' });
   };
 
+  const permit = async (user: User, asking: Asking): Promise<void> => {
+    const { namespace, signal, log } = asking;
+    const spec = accessOf(user, namespace);
+    let status: AccessReview['status'];
+    try {
+      const line = known.lineOf(asking);
+      status = await accesses.ask({ key: JSON.stringify(spec), line, signal }, async (shared) => {
+        const answer = await clients.core.create(accessReviews, { spec }, { signal: shared });
+        return answer.status;
+      });
+    } catch (error) {
+      const text = `failed to authorize the user: ${failureText(error, signal)}`;
+      throw new Refusal('A4', { code: 'Internal', message: text }, { cause: error });
+    }
+    if (status?.allowed === true && status.denied !== true) return;
+    log.info(2, 'Refused: user without permission', { user: user.username, groups: user.groups, extra: user.extra });
+    const text = `user does not have permissions to perform the operation: ${status?.reason ?? ''}`;
+    throw new Refusal('A5', { code: 'PermissionDenied', message: text });
+  };
+
   return {
     async admit(asking) {
-      const user = await userOf(asking);
-      const { namespace, address, signal, log } = asking;
-      const spec = accessOf(user, namespace);
-      let status: AccessReview['status'];
+      using place = room.enter(known.lineOf(asking));
+      using linked = linkSignals([asking.signal, place.signal]);
+      const inPlace = { ...asking, signal: linked.signal };
       try {
-        status = await accesses.ask({ key: JSON.stringify(spec), address, signal }, async (shared) => {
-          const answer = await clients.core.create(accessReviews, { spec }, { signal: shared });
-          return answer.status;
-        });
+        const user = await userOf(inPlace);
+        await permit(user, inPlace);
+        return user;
       } catch (error) {
-        const text = `failed to authorize the user: ${failureText(error, signal)}`;
-        throw new Refusal('A4', { code: 'Internal', message: text }, { cause: error });
+        // Whatever was being done then has failed because of it.
+        place.signal.throwIfAborted();
+        throw error;
       }
-      if (status?.allowed === true && status.denied !== true) return user;
-      log.info(2, 'Refused: user without permission', { user: user.username, groups: user.groups, extra: user.extra });
-      const text = `user does not have permissions to perform the operation: ${status?.reason ?? ''}`;
-      throw new Refusal('A5', { code: 'PermissionDenied', message: text });
     },
   };
 }

@@ -6,8 +6,8 @@ import { createSharedReviews } from './shared-reviews.ts';
 function reviews() {
   const shared = createSharedReviews<string>();
   const made: { readonly key: string; readonly signal: AbortSignal; readonly answer: (text: string) => void }[] = [];
-  const ask = (key: string, address = 'a', stop = new AbortController()) =>
-    shared.ask({ key, address, signal: stop.signal }, (signal) => {
+  const ask = (key: string, group = 'a', stop = new AbortController(), name = group) =>
+    shared.ask({ key, line: { group, name }, signal: stop.signal }, (signal) => {
       const { promise, resolve } = Promise.withResolvers<string>();
       made.push({ key, signal, answer: resolve });
       return promise;
@@ -51,6 +51,20 @@ it('[snapshot-metadata#54] given an address with many reviews that wait, when an
   expect(made).toHaveLength(4);
   void ask('good-1', 'good');
   void ask('good-2', 'good');
+  for (let turn = 0; turn < 4; turn += 1) {
+    made[turn]!.answer('no');
+    await settle();
+  }
+  expect(made.slice(4).map(({ key }) => key)).toEqual(['bad-4', 'good-1', 'bad-5', 'good-2']);
+});
+
+it('[snapshot-metadata#54] given a connection with many reviews that wait, when another one of the same address asks, then it gets every second turn', async () => {
+  const { made, ask } = reviews();
+  const at = (key: string, connection: string) => ask(key, 'a', new AbortController(), connection);
+  for (let index = 0; index < 10; index += 1) void at(`bad-${index}`, 'a:1');
+  await settle();
+  void at('good-1', 'a:2');
+  void at('good-2', 'a:2');
   for (let turn = 0; turn < 4; turn += 1) {
     made[turn]!.answer('no');
     await settle();

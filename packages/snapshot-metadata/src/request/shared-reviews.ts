@@ -3,19 +3,20 @@
  * Reviews that are asked for by several callers at the same time are made once. No answer is kept: a token that was revoked must stop
  * working at once. A review goes on while a caller waits for it; each caller may stop waiting by itself.
  *
- * Few reviews wait for the rate limit at a time, and the next one is of the address that has waited longest since its last turn, so that a
+ * Few reviews wait for the rate limit at a time, and the next one is of the line that has waited longest since its last turn, so that a
  * client with many bad tokens does not keep others out.
  */
+import { createLines, type Line } from './lines.ts';
 
 export interface SharedReviews<T> {
   /** The key must say all that the answer depends on. Rejects with the signal's reason when it aborts. */
   ask(
-    review: { readonly key: string; readonly address: string; readonly signal: AbortSignal },
+    review: { readonly key: string; readonly line: Line; readonly signal: AbortSignal },
     make: (signal: AbortSignal) => Promise<T>,
   ): Promise<T>;
 }
 
-/** Enough to use the whole rate, and few enough that a new address is soon served. */
+/** Enough to use the whole rate, and few enough that a new line is soon served. */
 const atOnce = 4;
 
 interface Running<T> {
@@ -28,12 +29,12 @@ export function createSharedReviews<T>(): SharedReviews<T> {
   const running = new Map<string, Running<T>>();
   const turns = createFairTurns(atOnce);
   return {
-    async ask({ key, address, signal }, make) {
+    async ask({ key, line, signal }, make) {
       signal.throwIfAborted();
       let review = running.get(key);
       if (review === undefined) {
         const stop = new AbortController();
-        const answer = turns.take(address, stop.signal, () => make(stop.signal));
+        const answer = turns.take(line, stop.signal, () => make(stop.signal));
         const started: Running<T> = { answer, stop, waiting: 0 };
         const forget = (): void => {
           if (running.get(key) === started) running.delete(key);
@@ -66,54 +67,40 @@ async function waitFor<T>(review: Running<T>, signal: AbortSignal, forget: () =>
 }
 
 interface FairTurns {
-  take<T>(address: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  take<T>(line: Line, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
 }
 
 function createFairTurns(most: number): FairTurns {
-  /** In the order in which the addresses are served. */
-  const lines = new Map<string, (() => void)[]>();
+  const lines = createLines<() => void>();
   let free = most;
 
-  const next = (): void => {
-    const [first] = lines;
-    if (first === undefined) {
-      free += 1;
-      return;
-    }
-    const [address, line] = first;
-    const go = line.shift();
-    lines.delete(address);
-    if (line.length > 0) lines.set(address, line);
-    go?.();
-  };
-  const turn = (address: string, signal: AbortSignal): Promise<void> => {
+  const turn = (line: Line, signal: AbortSignal): Promise<void> => {
     if (free > 0) {
       free -= 1;
       return Promise.resolve();
     }
     return new Promise((resolve, reject) => {
-      const line = lines.get(address) ?? [];
       const go = (): void => {
         signal.removeEventListener('abort', giveUp);
         resolve();
       };
       const giveUp = (): void => {
-        line.splice(line.indexOf(go), 1);
-        if (line.length === 0) lines.delete(address);
+        lines.remove(line, go);
         reject(signal.reason as Error);
       };
       signal.addEventListener('abort', giveUp, { once: true });
-      line.push(go);
-      lines.set(address, line);
+      lines.add(line, go);
     });
   };
   return {
-    async take(address, signal, work) {
-      await turn(address, signal);
+    async take(line, signal, work) {
+      await turn(line, signal);
       try {
         return await work();
       } finally {
-        next();
+        const next = lines.next();
+        if (next === undefined) free += 1;
+        else next();
       }
     },
   };

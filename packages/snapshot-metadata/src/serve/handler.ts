@@ -9,6 +9,7 @@ import type { DriverStreams, MessageStream, StreamEnd } from '@csi-sidecars/csi'
 import { type Clock, DeadlineError, type Logger, linkSignals, withDeadline } from '@csi-sidecars/runtime';
 import { findSnapshot, type FoundSnapshot, type SnapshotClients } from '../request/find-snapshot.ts';
 import { Refusal } from '../request/refusal.ts';
+import type { Sender } from '../request/known-tokens.ts';
 import { type MetadataRequest, refusedArguments } from '../request/request.ts';
 import type { Reviews } from '../request/reviews.ts';
 import { relay, type RelayEnd } from '../stream/relay.ts';
@@ -16,8 +17,7 @@ import { createScan } from '../stream/scan.ts';
 import type { StreamMetrics } from './metrics.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
-export interface Caller {
-  readonly address: string;
+export interface Caller extends Omit<Sender, 'token'> {
   /** Aborts when the caller has cancelled, or its connection is gone. */
   readonly gone: AbortSignal;
   /** What is left of the caller's own deadline; Infinity if it has none. */
@@ -120,9 +120,9 @@ export function createHandler(deps: HandlerDeps, { driverName, maxDurationMs }: 
   }
 
   async function admit({ request, caller, signal, op }: Run) {
-    using _ = limits.waiting(caller.address);
     const { token, namespace } = request;
-    return await deps.reviews.admit({ token, namespace, address: caller.address, signal, log: log.with({ op }) });
+    const { address, connection } = caller;
+    return await deps.reviews.admit({ token, namespace, address, connection, signal, log: log.with({ op }) });
   }
 
   function open({ request, signal, endsMs }: Run, { handle, secrets }: FoundSnapshot): MessageStream {

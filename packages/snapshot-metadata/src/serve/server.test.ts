@@ -147,28 +147,6 @@ it('[snapshot-metadata#L2,L3] given as many streams as are allowed, then the nex
   }
 });
 
-it('[snapshot-metadata#L1] given 128 requests of one address that wait for their review, then the next is ResourceExhausted', async () => {
-  await using service = await serving({
-    intercept: (transport) => (request) =>
-      request.path.includes('tokenreviews')
-        ? new Promise((_, reject) => request.signal.addEventListener('abort', () => reject(request.signal.reason)))
-        : transport(request),
-  });
-  const stop = new AbortController();
-  const waiting = Array.from({ length: 128 }, (_, index) =>
-    [service.client, service.connect()][index % 2]!.allocated(
-      { security_token: `t-${index}` },
-      { signal: stop.signal },
-    ),
-  );
-  const log = (): number => service.log.messages().filter((message) => message === 'Request').length;
-  await until(() => log() === 128);
-  const detail = 'too many requests wait for their review: at most 128 of one address';
-  expect(await service.connect().allocated()).toMatchObject({ code: 'ResourceExhausted', detail });
-  stop.abort();
-  await Promise.all(waiting);
-});
-
 it('[snapshot-metadata#11,R1] given a driver that is not ready, then requests are checked first, and then refused', async () => {
   await using service = await serving({ state: 'waiting' });
   expect((await service.client.allocated({ security_token: 'bad' })).code).toBe('Unauthenticated');

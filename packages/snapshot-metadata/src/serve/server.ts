@@ -166,6 +166,7 @@ async function serveCall<R>(
   const peer = call.getPeer();
   const caller: Caller = {
     address: peer.slice(0, peer.lastIndexOf(':')),
+    connection: peer,
     gone: gone.signal,
     leftMs: leftOf(call.getDeadline()),
     onServed: () => sockets.isServed(peer),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How many requests are admitted at a time, so that no caller takes all of the memory or keeps the others out. */
+/** How many streams are served at a time, so that no caller takes all of the memory or keeps the others out. */
 import { Refusal, type RefusalRow } from '../request/refusal.ts';
 
 export interface LimitSettings {
@@ -8,28 +8,16 @@ export interface LimitSettings {
 }
 
 export interface StreamLimits {
-  /** A request whose caller is not known yet. Throws a Refusal; the returned value gives the place back. */
-  waiting(address: string): Disposable;
-  /** A stream of a known user. Throws a Refusal. */
+  /** Throws a Refusal; the returned value gives the place back. */
   stream(user: string): Disposable;
 }
-
-/** Far more than the rate of reviews lets through within the limit of a request. */
-const mostWaiting = { all: 1024, ofOne: 128 };
 
 export function createStreamLimits(
   { maxStreams, maxStreamsPerUser }: LimitSettings,
   onStreams: (running: number) => void,
 ): StreamLimits {
-  const waiting = createCount();
   const streams = createCount();
   return {
-    waiting(address) {
-      if (waiting.all() >= mostWaiting.all || waiting.of(address) >= mostWaiting.ofOne) {
-        throw exhausted('L1', `too many requests wait for their review: at most ${mostWaiting.ofOne} of one address`);
-      }
-      return waiting.take(address, () => undefined);
-    },
     stream(user) {
       if (streams.all() >= maxStreams) throw exhausted('L2', `too many streams: at most ${maxStreams} at a time`);
       if (streams.of(user) >= maxStreamsPerUser) {

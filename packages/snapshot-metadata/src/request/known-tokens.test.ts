@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from 'vitest';
+import { createKnownTokens } from './known-tokens.ts';
+
+const sender = (token: string) => ({ token, address: '10.0.0.1', connection: '10.0.0.1:4000' });
+const byAddress = { group: '10.0.0.1', name: '10.0.0.1:4000' };
+
+it('given a token that was accepted, then it has a line of its own, which says nothing of it; given that it is refused later, then it has not', () => {
+  const known = createKnownTokens();
+  expect(known.lineOf(sender('good'))).toEqual(byAddress);
+  known.reviewed('good', 'accepted');
+  const line = known.lineOf(sender('good'));
+  expect(line).not.toEqual(byAddress);
+  expect(JSON.stringify(line)).not.toContain('good');
+  expect(known.lineOf({ token: 'good', address: '10.0.0.2', connection: '10.0.0.2:1' })).toEqual(line);
+  expect(known.lineOf(sender('another'))).toEqual(byAddress);
+  known.reviewed('good', 'refused');
+  expect(known.lineOf(sender('good'))).toEqual(byAddress);
+});
+
+it('given more than 1024 accepted tokens, then the one that was accepted longest ago is forgotten', () => {
+  const known = createKnownTokens();
+  for (let index = 0; index < 1024; index += 1) known.reviewed(`t-${index}`, 'accepted');
+  known.reviewed('t-0', 'accepted');
+  known.reviewed('t-1024', 'accepted');
+  const isKnown = (token: string): boolean => known.lineOf(sender(token)).group !== byAddress.group;
+  expect(['t-0', 't-1', 't-2', 't-1024'].map(isKnown)).toEqual([true, false, true, true]);
+});
