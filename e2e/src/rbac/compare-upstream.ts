@@ -11,6 +11,7 @@ import type { ControllerName } from '../processes/program.ts';
 import { subjects } from '../scenarios/sidecars.ts';
 import { downloadRelease } from '../tools/go-module.ts';
 import { driftOf, type RoleObject } from './drift.ts';
+import type { RbacSubject } from './profiles.ts';
 
 interface Published {
   /** The path of the Go module without the major version. */
@@ -19,7 +20,8 @@ interface Published {
 }
 
 const deploy = 'deploy/kubernetes';
-const published: Readonly<Record<ControllerName, Published>> = {
+type Program = ControllerName | 'csi-snapshot-metadata';
+const published: Readonly<Record<Program, Published>> = {
   'csi-provisioner': { module: 'github.com/kubernetes-csi/external-provisioner', file: `${deploy}/rbac.yaml` },
   'csi-attacher': { module: 'github.com/kubernetes-csi/external-attacher', file: `${deploy}/rbac.yaml` },
   'csi-resizer': { module: 'github.com/kubernetes-csi/external-resizer', file: `${deploy}/rbac.yaml` },
@@ -39,22 +41,30 @@ const published: Readonly<Record<ControllerName, Published>> = {
     module: 'github.com/kubernetes-csi/volume-data-source-validator',
     file: `${deploy}/rbac-data-source-validator.yaml`,
   },
+  'csi-snapshot-metadata': {
+    module: 'github.com/kubernetes-csi/external-snapshot-metadata',
+    file: 'deploy/snapshot-metadata-cluster-role.yaml',
+  },
 };
 
 const usage = `usage: npm run rbac-drift -- [<program>=<release> ...]\nprograms: ${Object.keys(published).join(', ')}\n`;
 
-function isProgram(name: string): name is ControllerName {
+function isProgram(name: string): name is Program {
   return Object.hasOwn(published, name);
 }
 
-function releaseOf(program: ControllerName): string {
+function subjectOf(program: Program): RbacSubject {
+  return program === 'csi-snapshot-metadata' ? 'external-snapshot-metadata' : subjects[program];
+}
+
+function releaseOf(program: Program): string {
   const { upstream } = imageSet.find(({ name }) => name === program) ?? {};
   if (upstream === undefined) throw new Error(`no release of upstream is known for ${program}`);
   return upstream.version;
 }
 
 /** Pairs of a program and a release; undefined when an argument is none. */
-function parse(args: readonly string[]): readonly (readonly [ControllerName, string])[] | undefined {
+function parse(args: readonly string[]): readonly (readonly [Program, string])[] | undefined {
   if (args.length === 0) {
     return Object.keys(published)
       .filter(isProgram)
@@ -62,7 +72,7 @@ function parse(args: readonly string[]): readonly (readonly [ControllerName, str
   }
   const pairs = args.map((arg) => /^([a-z-]+)=(v\d+\.\d+\.\d+\S*)$/.exec(arg));
   return pairs.every((pair) => pair !== null && isProgram(pair[1]!))
-    ? pairs.map((pair) => [pair![1] as ControllerName, pair![2]!] as const)
+    ? pairs.map((pair) => [pair![1] as Program, pair![2]!] as const)
     : undefined;
 }
 
@@ -76,7 +86,7 @@ if (wanted === undefined) {
 for (const [program, release] of wanted ?? []) {
   const { module, file } = published[program];
   const folder = await downloadRelease(module, release);
-  const table = join(import.meta.dirname, '..', '..', 'rbac', 'stock', `${subjects[program]}.yaml`);
+  const table = join(import.meta.dirname, '..', '..', 'rbac', 'stock', `${subjectOf(program)}.yaml`);
   const { added, removed } = driftOf(read(table), read(join(folder, file)));
   if (added.length > 0) process.exitCode = 1;
   const lines = [...added.map((right) => `  added    ${right}`), ...removed.map((right) => `  removed  ${right}`)];

@@ -6,6 +6,7 @@ import { clusterRules as resizerRules } from '@csi-sidecars/resizer';
 import { leaseRules, type UsedRule } from '@csi-sidecars/runtime';
 import { clusterRules as snapshotterRules } from '@csi-sidecars/snapshotter';
 import { clusterRules as snapshotControllerRules } from '@csi-sidecars/snapshot-controller';
+import { clusterRules as metadataRules } from '@csi-sidecars/snapshot-metadata';
 import { clusterRules as validatorRules } from '@csi-sidecars/data-source-validator';
 import { describe, expect, it } from 'vitest';
 import { rightsGranted } from '../audit/analyse.ts';
@@ -33,10 +34,13 @@ const accounts = [
     lease: 'data-source-validator-leader',
   },
 ] as const;
-/** Upstream's manifest runs it without an election. */
+const metadata = { subject: 'external-snapshot-metadata', account: 'csi-snapshot-metadata' } as const;
+/** Upstream's manifest of the validator runs it without an election. */
 const hasNoRole = (profile: RbacProfile, subject: RbacSubject): boolean =>
-  profile === 'stock' && subject === 'volume-data-source-validator';
-const cases = (['stock', 'minimal'] as const).flatMap((profile) => accounts.map((each) => ({ profile, ...each })));
+  subject === metadata.subject || (profile === 'stock' && subject === 'volume-data-source-validator');
+const cases = (['stock', 'minimal'] as const).flatMap((profile) =>
+  [...accounts, metadata].map((each) => ({ profile, ...each })),
+);
 
 describe.each(cases)('profile $profile of $subject', ({ profile, subject, account }) => {
   const objects = rbacObjects({ profile, subject }, placement);
@@ -79,6 +83,10 @@ it.each<{ subject: RbacSubject; beyond: readonly string[] }>([
     subject: 'volume-data-source-validator',
     beyond: ['create', 'get', 'update', 'watch'].map((verb) => `${verb} leases.coordination.k8s.io`),
   },
+  {
+    subject: metadata.subject,
+    beyond: ['get', 'list'].map((verb) => `${verb} volumesnapshotclasses.snapshot.storage.k8s.io`),
+  },
 ])('given both profiles of $subject, then minimal grants beyond stock: $beyond', ({ subject, beyond }) => {
   const granted = (profile: RbacProfile): ReadonlySet<string> =>
     rightsGranted(rulesOf(rbacObjects({ profile, subject }, placement)));
@@ -109,6 +117,13 @@ it('given a need beyond the profile, then it is a role and a binding of their ow
 
 /** Scenarios that need these have them granted beyond the profile. */
 const onRequest = /^get secrets$| referencegrants\./;
+
+it('given profile minimal of external-snapshot-metadata, then it grants what the program uses but secrets, and no more', () => {
+  const granted = rightsGranted(rulesOf(rbacObjects({ profile: 'minimal', subject: metadata.subject }, placement)));
+  expect([...granted].sort()).toEqual(
+    [...rightsGranted(metadataRules)].filter((right) => !onRequest.test(right)).sort(),
+  );
+});
 
 it.each<{ subject: RbacSubject; used: readonly UsedRule[]; inReserve: RegExp }>([
   { subject: 'external-attacher', used: attacherRules, inReserve: /^$/ },

@@ -12,7 +12,8 @@ import { leaseName } from '@csi-sidecars/runtime/internal';
 import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 
 export type RbacProfile = 'stock' | 'minimal';
-export type RbacSubject =
+/** Those with a lease. */
+export type ElectedSubject =
   | 'external-provisioner'
   | 'external-attacher'
   | 'external-resizer'
@@ -20,6 +21,7 @@ export type RbacSubject =
   | 'external-health-monitor-controller'
   | 'snapshot-controller'
   | 'volume-data-source-validator';
+export type RbacSubject = ElectedSubject | 'external-snapshot-metadata';
 
 export interface RbacObject extends KubeObject {
   readonly kind: string;
@@ -46,11 +48,14 @@ export function rbacObjects(
   { namespace, driverName }: Placement,
 ): readonly RbacObject[] {
   const text = readFileSync(join(folder, profile, `${subject}.yaml`), 'utf8');
-  const objects = loadAll(text.replaceAll('$(LEASE_NAME)', leaseNameOf(subject, driverName))) as RbacObject[];
-  return placed(objects, namespace);
+  const named =
+    subject === 'external-snapshot-metadata'
+      ? text
+      : text.replaceAll('$(LEASE_NAME)', leaseNameOf(subject, driverName));
+  return placed(loadAll(named) as RbacObject[], namespace);
 }
 
-const locks: Readonly<Record<RbacSubject, (driverName: string) => string>> = {
+const locks: Readonly<Record<ElectedSubject, (driverName: string) => string>> = {
   'external-provisioner': (driver) => driver,
   'external-attacher': (driver) => `external-attacher-leader-${driver}`,
   'external-resizer': (driver) => `external-resizer-${driver}`,
@@ -60,7 +65,7 @@ const locks: Readonly<Record<RbacSubject, (driverName: string) => string>> = {
   'volume-data-source-validator': () => 'data-source-validator-leader',
 };
 
-export function leaseNameOf(subject: RbacSubject, driverName: string): string {
+export function leaseNameOf(subject: ElectedSubject, driverName: string): string {
   return leaseName(locks[subject](driverName));
 }
 

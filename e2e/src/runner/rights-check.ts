@@ -73,7 +73,12 @@ function checkProfile({ rbac, reports }: TestRun, { scenarios, requests }: Evide
   };
   const evidence = {
     used: [...rightsUsed(requests)].sort(),
-    unused: Object.fromEntries(Object.values(subjects).map((subject) => [subject, unusedBy(subject)])),
+    unused: Object.fromEntries(
+      [...Object.values(subjects), 'external-snapshot-metadata' as const].map((subject) => [
+        subject,
+        unusedBy(subject),
+      ]),
+    ),
     shapes: shapes(requests),
     requestsByAccount: Object.fromEntries(tally(requests, ({ user }) => user)),
     requestsByKind: Object.fromEntries(tally(requests, (request) => `${rightOf(request)} -> ${request.code}`)),

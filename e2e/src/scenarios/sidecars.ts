@@ -15,8 +15,8 @@ import {
   combinedRbac,
   extraRules,
   rbacObjects,
+  type ElectedSubject,
   type RbacObject,
-  type RbacSubject,
 } from '../rbac/profiles.ts';
 import type { Environment } from '../tools/locate.ts';
 import { underHostName, type TestRun } from './test-run.ts';
@@ -74,7 +74,7 @@ export interface SidecarsDeps {
 }
 
 /** The file with the permissions of each program. */
-export const subjects: Readonly<Record<ControllerName, RbacSubject>> = {
+export const subjects: Readonly<Record<ControllerName, ElectedSubject>> = {
   'csi-provisioner': 'external-provisioner',
   'csi-attacher': 'external-attacher',
   'csi-resizer': 'external-resizer',
@@ -85,7 +85,7 @@ export const subjects: Readonly<Record<ControllerName, RbacSubject>> = {
 };
 
 /** What the combined program runs here. */
-export const combinedSubjects: readonly RbacSubject[] = [
+export const combinedSubjects: readonly ElectedSubject[] = [
   'external-provisioner',
   'external-attacher',
   'external-resizer',

@@ -3,16 +3,17 @@
 import { closeSync, globSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeObject, Resource } from '@csi-sidecars/runtime';
-import { clusterRules } from '@csi-sidecars/snapshot-metadata';
 import { aClient, type Answer } from '@csi-sidecars/snapshot-metadata/testing';
 import { allCapabilities, type Capabilities } from '@csi-sidecars/test-driver';
 import { kubeconfigOf } from '../../accounts/kubeconfig-of.ts';
+import type { ServiceAccountRef } from '../../control-planes/control-plane.ts';
 import { createCertificates } from '../../control-planes/certificates.ts';
 import { freePorts } from '../../control-planes/local/free-ports.ts';
 import { findProgram } from '../../processes/program.ts';
 import { supervise } from '../../processes/supervised-process.ts';
+import { applyRbac, removeBindings } from '../../rbac/apply.ts';
+import { accountOf, combinedRbac, type RbacSubject } from '../../rbac/profiles.ts';
 import { request } from '../../suite-client/request.ts';
-import { commandAccount } from '../command.ts';
 import type { ScenarioContext } from '../context.ts';
 import { installDefinition } from '../install-definition.ts';
 import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
@@ -58,7 +59,7 @@ export async function prepareMetadata(ctx: ScenarioContext): Promise<Serving> {
   const certificates = createCertificates(join(scratch, 'metadata-pki'));
   const { certFile, keyFile } = certificates.issue('server', { commonName: 'metadata', hosts: ['localhost'] });
   const { service, health } = await freePorts(['service', 'health']);
-  const account = await commandAccount(ctx, 'metadata', clusterRules);
+  const account = await accountWithRights(ctx);
   const kubeconfig = await kubeconfigOf(testRun.controlPlane, { account, name: 'metadata', folder: scratch });
   const { command, args } = findProgram('csi-snapshot-metadata', testRun.env);
   const running = await supervise(
@@ -90,6 +91,22 @@ export async function prepareMetadata(ctx: ScenarioContext): Promise<Serving> {
   const client = aClient({ port: service, ca });
   cleanUp.defer(() => client.close());
   return { audience, ask: (kind, message) => client[kind](message) };
+}
+
+/** Upstream's role has no classes: its program works where the account also has the role of csi-snapshotter. */
+async function accountWithRights({
+  testRun,
+  api,
+  namespace,
+  driverName,
+  cleanUp,
+}: ScenarioContext): Promise<ServiceAccountRef> {
+  const own: RbacSubject = 'external-snapshot-metadata';
+  const of: readonly RbacSubject[] = testRun.rbac === 'stock' ? [own, 'external-snapshotter'] : [own];
+  const objects = combinedRbac(testRun.rbac, { account: 'csi-snapshot-metadata', of }, { namespace, driverName });
+  cleanUp.defer(() => removeBindings(api, objects));
+  await applyRbac(api, objects);
+  return accountOf(objects);
 }
 
 /** The object that names the service to backup software, and its audience. The definition is as much of upstream's as this needs. */
