@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The CustomResourceDefinitions of the snapshot API, as the chart installs them. */
+/** The CustomResourceDefinitions of the snapshot API and of SnapshotMetadataServices, as the chart installs them. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isAlreadyExists, isNotFound, type ApiClient, type KubeObject, type Resource } from '@csi-sidecars/runtime';
@@ -24,7 +24,7 @@ export const definitions: Resource<Definition> = {
   namespaced: false,
 };
 
-export type SnapshotGroup = 'snapshot.storage.k8s.io' | 'groupsnapshot.storage.k8s.io';
+export type SnapshotGroup = 'snapshot.storage.k8s.io' | 'groupsnapshot.storage.k8s.io' | 'cbt.storage.k8s.io';
 
 export const definitionFolder: string = join(repositoryRoot, 'charts', 'snapshot-controller', 'files', 'crds');
 
@@ -35,7 +35,7 @@ export function snapshotDefinitions(groups: readonly SnapshotGroup[]): readonly 
 }
 
 export interface Installation {
-  /** Default: both. */
+  /** Default: those of snapshots and of group snapshots. */
   readonly groups?: readonly SnapshotGroup[];
   /** Lets so much time pass for the server. */
   readonly pass: (ms: number) => Promise<void>;

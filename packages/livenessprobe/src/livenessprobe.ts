@@ -9,7 +9,7 @@
  * is reported as unhealthy.
  */
 import { connectIdentity, createCallMetrics, getDriverName } from '@csi-sidecars/csi';
-import { type Clock, type HttpRoute, type Logger } from '@csi-sidecars/runtime';
+import { type Clock, type HttpRoute, type Logger, whenAborted } from '@csi-sidecars/runtime';
 import {
   type DiagnosticsServer,
   metricsRoute,
@@ -69,7 +69,7 @@ export async function runLivenessprobe(
   const healthRoute: HttpRoute = { path: healthPath, methods: 'any', handler: sharedHandler(health) };
   if (deps.serve !== undefined) {
     deps.serve(healthRoute);
-    await untilAborted(signal);
+    await whenAborted(signal);
     return exitCodes.success;
   }
   const routes: readonly HttpRoute[] = [healthRoute, ...(place.kind === 'besideHealth' ? metricsRoutes : [])];
@@ -80,13 +80,6 @@ export async function runLivenessprobe(
     // Upstream's exit code. In both cases the container ends and is started again.
     throw new ExitError(0, messages.listenFailed, { cause });
   }
-  await untilAborted(signal);
+  await whenAborted(signal);
   return exitCodes.success;
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -2,8 +2,12 @@
 /** csi-snapshot-metadata beside a driver with real data, and snapshots of a volume whose blocks are known. */
 import { closeSync, globSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { KubeObject, Resource } from '@csi-sidecars/runtime';
-import { aClient, type Answer } from '@csi-sidecars/snapshot-metadata/testing';
+import {
+  aClient,
+  type Answer,
+  type SnapshotMetadataService,
+  snapshotMetadataServices,
+} from '@csi-sidecars/snapshot-metadata/testing';
 import { allCapabilities, type Capabilities } from '@csi-sidecars/test-driver';
 import { kubeconfigOf } from '../../accounts/kubeconfig-of.ts';
 import type { ServiceAccountRef } from '../../control-planes/control-plane.ts';
@@ -15,7 +19,6 @@ import { applyRbac, removeBindings } from '../../rbac/apply.ts';
 import { accountOf, combinedRbac, type RbacSubject } from '../../rbac/profiles.ts';
 import { request } from '../../suite-client/request.ts';
 import type { ScenarioContext } from '../context.ts';
-import { installDefinition } from '../install-definition.ts';
 import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 import {
   createSnapshot,
@@ -27,14 +30,6 @@ import {
 } from './steps.ts';
 
 export const blockBytes = 4096;
-const group = 'cbt.storage.k8s.io';
-const services: Resource = {
-  group,
-  version: 'v1beta1',
-  plural: 'snapshotmetadataservices',
-  kind: 'SnapshotMetadataService',
-  namespaced: false,
-};
 
 const plain: Capabilities = {
   ...allCapabilities,
@@ -109,31 +104,15 @@ async function accountWithRights({
   return accountOf(objects);
 }
 
-/** The object that names the service to backup software, and its audience. The definition is as much of upstream's as this needs. */
-async function announce(ctx: ScenarioContext, spec: object): Promise<void> {
-  const fields = Object.fromEntries(['audience', 'address', 'caCert'].map((name) => [name, { type: 'string' }]));
-  const schema = { type: 'object', properties: { spec: { type: 'object', properties: fields } } };
-  const definition = {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: {
-      name: `${services.plural}.${group}`,
-      annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
-    },
-    spec: {
-      group,
-      scope: 'Cluster',
-      names: { kind: services.kind, plural: services.plural },
-      versions: [{ name: services.version, served: true, storage: true, schema: { openAPIV3Schema: schema } }],
-    },
-  };
-  await installDefinition(ctx, definition, services);
-  await ctx.create(services, {
-    apiVersion: `${group}/v1beta1`,
-    kind: services.kind,
+/** The object that names the service to backup software, and its audience. */
+async function announce(ctx: ScenarioContext, spec: NonNullable<SnapshotMetadataService['spec']>): Promise<void> {
+  await installDefinitions(ctx, ['cbt.storage.k8s.io']);
+  await ctx.create(snapshotMetadataServices, {
+    apiVersion: 'cbt.storage.k8s.io/v1beta1',
+    kind: 'SnapshotMetadataService',
     metadata: { name: ctx.driverName },
     spec,
-  } as KubeObject);
+  });
 }
 
 /**

@@ -28,7 +28,7 @@ import {
   volumeSnapshots,
 } from '@csi-sidecars/volume';
 import { type CallOf, callsOf } from '../../driver/calls.ts';
-import { installSnapshotApi } from '../../snapshot-api/definitions.ts';
+import { installSnapshotApi, type SnapshotGroup } from '../../snapshot-api/definitions.ts';
 import { type AnnouncedDriverOptions, doorOf, type ScenarioContext } from '../context.ts';
 import { aSnapshot } from '../objects.ts';
 import { type Bound, createClaim, createClass, untilBound, untilEvent } from '../provisioner/steps.ts';
@@ -68,8 +68,10 @@ export async function startPlainDriver(ctx: ScenarioContext, options: AnnouncedD
   await ctx.startDriver({ ...options, settings: { capabilities: plain, ...options.settings } });
 }
 
-export async function installDefinitions(ctx: ScenarioContext): Promise<void> {
-  await installSnapshotApi(ctx.api, { pass: (ms) => ctx.testRun.clock.sleep(ms, ctx.signal) });
+/** Of these groups. Default: those of snapshots and of group snapshots. */
+export async function installDefinitions(ctx: ScenarioContext, groups?: readonly SnapshotGroup[]): Promise<void> {
+  const pass = (ms: number): Promise<void> => ctx.testRun.clock.sleep(ms, ctx.signal);
+  await installSnapshotApi(ctx.api, { ...(groups !== undefined && { groups }), pass });
 }
 
 export async function startSnapshotter(ctx: ScenarioContext, args: readonly string[] = []): Promise<void> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The controllers that talk to the API server, in one session with the driver after the other. */
-import type { ApiClient } from '@csi-sidecars/runtime';
+import { type ApiClient, whenAborted } from '@csi-sidecars/runtime';
 import {
   type ApiConnection,
   createInformerHub,
@@ -201,11 +201,4 @@ function driverOptions({ plan, host, started }: Running): DriverOptions {
     nameTimeoutMs: Math.max(...wanted.map(({ nameTimeoutMs }) => nameTimeoutMs)),
     isMigrated: (name) => wanted.some(({ isMigrated }) => isMigrated?.(name) === true),
   };
-}
-
-function whenAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve());
-  });
 }

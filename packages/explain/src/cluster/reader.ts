@@ -7,14 +7,16 @@ import {
   type ApiClient,
   ApiError,
   type Clock,
+  definedOnly,
   isForbidden,
   type KubeObject,
   type ListQuery,
   type ObjectRef,
   type Resource,
+  subjectAccessReviews,
   TransportError,
 } from '@csi-sidecars/runtime';
-import { type AccessQuestion, accessReviews, isAllowed } from './access-review.ts';
+import { type AccessQuestion, isAllowed } from './access-review.ts';
 import type { Meter } from './layer.ts';
 
 export type Because = 'forbidden' | 'absent' | 'timeout' | 'limit' | 'failed';
@@ -236,12 +238,12 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
       });
     },
     async review({ user, groups, ...attributes }) {
-      const { group, plural } = accessReviews;
+      const { group, plural } = subjectAccessReviews;
       const notKnown = `whether ${user} may ${attributes.verb} ${attributes.resource}`;
       const facts = { verb: 'create', group, resource: plural, namespace: undefined, notKnown } as const;
       const answer = await once(`review ${user} ${JSON.stringify(attributes)}`, facts, async () => {
-        const spec = { user, groups, resourceAttributes: attributes };
-        return { kind: 'found', value: await client.create(accessReviews, { spec }, options) };
+        const spec = { user, groups, resourceAttributes: definedOnly(attributes) };
+        return { kind: 'found', value: await client.create(subjectAccessReviews, { spec }, options) };
       });
       return answer.kind === 'found' ? isAllowed(answer.value) : undefined;
     },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One question to one endpoint of a leader. Whatever fails is one line, and no answer. */
-import { type Clock, toError, withDeadline } from '@csi-sidecars/runtime';
+import { type Clock, toError, unlessAborted, withDeadline } from '@csi-sidecars/runtime';
 import { forScreen } from '../command/printable.ts';
 import type { HttpAnswer } from './http.ts';
 
@@ -33,7 +33,7 @@ export async function answerOf<T>(
   try {
     const { status, contentType, body } = await withDeadline(clock, { parent, ms: timeoutMs }, (signal) =>
       // A peer that is silent, or a port that does not care for the signal.
-      Promise.race([get(path, signal), aborted(signal)]),
+      unlessAborted(get(path, signal), signal),
     );
     if (status !== 200) return refuse(reasons[status] ?? `it answers ${status}`);
     if (!/^application\/json\s*(;|$)/i.test(contentType)) return refuse('the answer is no JSON');
@@ -50,9 +50,3 @@ const reasons: Readonly<Record<number, string>> = {
   429: 'it answers 429: others ask at the same time',
   503: 'it answers 503: its caches are not listed yet',
 };
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
-}

@@ -19,6 +19,7 @@ import type {
   V1Service,
   V1ServiceAccount,
   V1StatefulSet,
+  V1SubjectAccessReview,
 } from '@kubernetes/client-node';
 import type { Wire } from './objects.ts';
 import type { Resource } from './resource.ts';
@@ -41,6 +42,7 @@ export type ClusterRoleBinding = Wire<V1ClusterRoleBinding>;
 export type Role = Wire<V1Role>;
 export type RoleBinding = Wire<V1RoleBinding>;
 export type CustomResourceDefinition = Wire<V1CustomResourceDefinition>;
+export type SubjectAccessReview = Wire<V1SubjectAccessReview>;
 
 export const configMaps: Resource<ConfigMap> = {
   group: '',
@@ -160,5 +162,12 @@ export const customResourceDefinitions: Resource<CustomResourceDefinition> = {
   version: 'v1',
   plural: 'customresourcedefinitions',
   kind: 'CustomResourceDefinition',
+  namespaced: false,
+};
+export const subjectAccessReviews: Resource<SubjectAccessReview> = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: 'subjectaccessreviews',
+  kind: 'SubjectAccessReview',
   namespaced: false,
 };

@@ -56,6 +56,14 @@ export interface LinkedSignal extends Disposable {
   release(): void;
 }
 
+/** Resolves when the signal aborts; it holds a listener until then. */
+export function whenAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
 /** A signal that aborts as soon as one of its parents does. Disposing aborts it and lets the parents go. */
 export function linkSignals(parents: readonly (AbortSignal | undefined)[]): LinkedSignal {
   const linked = new Linked();

@@ -2,7 +2,15 @@
 /**
  * Who the caller is and what it may do: TokenReview and SubjectAccessReview. Nothing of the token is logged or kept.
  */
-import { type ApiClient, type KubeObject, linkSignals, type Logger, type Resource } from '@csi-sidecars/runtime';
+import {
+  type ApiClient,
+  type KubeObject,
+  linkSignals,
+  type Logger,
+  type Resource,
+  type SubjectAccessReview,
+  subjectAccessReviews,
+} from '@csi-sidecars/runtime';
 import { createKnownTokens, type Sender } from './known-tokens.ts';
 import { Refusal } from './refusal.ts';
 import { createSharedReviews, type SharedReviews } from './shared-reviews.ts';
@@ -44,18 +52,6 @@ export const tokenReviews: Resource<TokenReview> = {
   namespaced: false,
 };
 
-interface AccessReview extends KubeObject {
-  readonly spec: object;
-  readonly status?: { readonly allowed?: boolean; readonly denied?: boolean; readonly reason?: string };
-}
-export const accessReviews: Resource<AccessReview> = {
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  plural: 'subjectaccessreviews',
-  kind: 'SubjectAccessReview',
-  namespaced: false,
-};
-
 export interface ReviewClients {
   /** Its rate limit is for TokenReviews alone, so that bad tokens take nothing from what good ones need. */
   readonly tokens: Pick<ApiClient, 'create'>;
@@ -82,7 +78,7 @@ export interface ReviewOptions {
 
 export function createReviews(clients: ReviewClients, { driverName, audience }: ReviewOptions): Reviews {
   const tokens = createSharedReviews<User | undefined>();
-  const accesses: SharedReviews<AccessReview['status']> = createSharedReviews();
+  const accesses: SharedReviews<SubjectAccessReview['status']> = createSharedReviews();
 
   const services = createSharedReviews<string>();
   const known = createKnownTokens();
@@ -125,11 +121,11 @@ export function createReviews(clients: ReviewClients, { driverName, audience }: 
   const permit = async (user: User, asking: Asking): Promise<void> => {
     const { namespace, signal, log } = asking;
     const spec = accessOf(user, namespace);
-    let status: AccessReview['status'];
+    let status: SubjectAccessReview['status'];
     try {
       const line = known.lineOf(asking);
       status = await accesses.ask({ key: JSON.stringify(spec), line, signal }, async (shared) => {
-        const answer = await clients.core.create(accessReviews, { spec }, { signal: shared });
+        const answer = await clients.core.create(subjectAccessReviews, { spec }, { signal: shared });
         return answer.status;
       });
     } catch (error) {
@@ -172,7 +168,7 @@ async function review(
 }
 
 /** Without the name of the snapshot: the right is that for all of the namespace. */
-function accessOf({ username, groups, uid, extra }: User, namespace: string): object {
+function accessOf({ username, groups, uid, extra }: User, namespace: string): SubjectAccessReview['spec'] {
   return {
     resourceAttributes: {
       namespace,

@@ -6,7 +6,14 @@
  * One limit of time holds for all of it, in both directions: a caller that does not read is cut off as a driver that does not answer.
  */
 import type { DriverStreams, MessageStream, StreamEnd } from '@csi-sidecars/csi';
-import { type Clock, DeadlineError, type Logger, linkSignals, withDeadline } from '@csi-sidecars/runtime';
+import {
+  type Clock,
+  DeadlineError,
+  linkSignals,
+  type Logger,
+  unlessAborted,
+  withDeadline,
+} from '@csi-sidecars/runtime';
 import { findSnapshot, type FoundSnapshot, type SnapshotClients } from '../request/find-snapshot.ts';
 import { Refusal } from '../request/refusal.ts';
 import type { Sender } from '../request/known-tokens.ts';
@@ -110,7 +117,7 @@ export function createHandler(deps: HandlerDeps, { driverName, maxDurationMs }: 
     const messages = open(run, found);
     const warn = (text: string): void => log.warn(text, { op });
     const scan = createScan({ startingOffset: BigInt(request.startingOffset), maxResults: request.maxResults, warn });
-    const write = (message: Uint8Array): Promise<void> => untilAborted(caller.write(message), signal);
+    const write = (message: Uint8Array): Promise<void> => unlessAborted(caller.write(message), signal);
     try {
       return endFor(run, await relay({ messages, scan, write, metrics }));
     } catch (error) {
@@ -182,13 +189,4 @@ function factsOf(request: MetadataRequest): object {
   const { namespace, snapshotName, startingOffset, maxResults } = request;
   const facts = { namespace, snapshotName, startingOffset, maxResults };
   return request.kind === 'delta' ? { ...facts, baseSnapshotId: request.baseSnapshotId } : facts;
-}
-
-function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(signal.reason as Error);
-    if (signal.aborted) giveUp();
-    signal.addEventListener('abort', giveUp, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
-  });
 }
