@@ -8,15 +8,23 @@ export type Numbers = Readonly<Record<string, number>>;
 /** The goal may be empty. */
 export type Row = readonly [key: string, title: string, unit: string, goal: string];
 
-/** `theirs`: undefined if upstream's program was not measured. */
-export function comparison(rows: readonly Row[], ours: Numbers, theirs: Numbers | undefined): string {
+export interface Compared {
+  readonly ours: Numbers;
+  /** Undefined: upstream's program was not measured. */
+  readonly theirs: Numbers | undefined;
+  /** A bare server, which does as little as it can. Default: the table has no column for it. */
+  readonly floor?: Numbers;
+}
+
+export function comparison(rows: readonly Row[], { ours, theirs, floor }: Compared): string {
   return table(
-    ['', 'ours', 'upstream', 'ours / upstream', 'goal'],
+    ['', 'ours', 'upstream', 'ours / upstream', ...(floor ? ['bare server'] : []), 'goal'],
     rows.map(([key, title, unit, goal]) => [
       title,
       cell(ours, key, unit),
       cell(theirs, key, unit),
       ours[key] === undefined ? '' : ratio(ours[key], theirs?.[key]),
+      ...(floor ? [cell(floor, key, unit)] : []),
       goal,
     ]),
   );

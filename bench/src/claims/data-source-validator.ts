@@ -47,6 +47,6 @@ const ours = await measured(join(repositoryRoot, 'dist', 'bin', name));
 const theirs = upstream === '' ? undefined : await measured(join(upstream, name));
 const version = upstream === '' ? 'not measured' : versionOf(join(upstream, name));
 const setting = `Node.js ${process.version}; ${machine}, shared with other work; upstream ${version}`;
-const section = `${setting}.\n\n${comparison(rows, ours, theirs)}`;
+const section = `${setting}.\n\n${comparison(rows, { ours, theirs })}`;
 console.log(section);
 if (!process.argv.includes('--quick')) rewriteSection('data-source-validator', section);

@@ -3,7 +3,10 @@
  * Callers in a process of their own. The parent sends one command at a time and gets its answer. Arguments: port, file with the authority's certificate.
  */
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import { Duplex } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
 import { aClient, type TestClient } from '@csi-sidecars/snapshot-metadata/testing';
 import { namespace } from './api-server.ts';
 
@@ -13,6 +16,8 @@ export type Command =
   /** Each on a connection of its own: the first message is read, then nothing more. They stay until `leave`. */
   | { readonly kind: 'stall'; readonly snapshot: string; readonly callers: number }
   | { readonly kind: 'leave' }
+  /** As many as 32 at a time can make; each leaves after the first answer. */
+  | { readonly kind: 'handshakes'; readonly seconds: number }
   /** So many requests a second, over eight connections. They are not waited for. */
   | { readonly kind: 'bad tokens'; readonly perSecond: number; readonly seconds: number }
   /** Requests about different snapshots, 100 at a time. */
@@ -31,6 +36,7 @@ const target = { port: Number(port), ca: readFileSync(caFile, 'utf8') };
 const stalled: TestClient[] = [];
 const badConnections = 8;
 const atOnce = 100;
+const handshakesAtOnce = 32;
 
 const open = (client: TestClient, snapshot: string, token = 'good') =>
   client.open('allocated', { security_token: token, namespace, snapshot_name: snapshot });
@@ -75,6 +81,35 @@ async function sendBadTokens(perSecond: number, seconds: number): Promise<void> 
   for (const client of clients) client.close();
 }
 
+async function openAndLeave(seconds: number): Promise<void> {
+  const hello = await clientHello();
+  const untilMs = performance.now() + seconds * 1000;
+  const open = (): Promise<void> =>
+    new Promise((resolve) => {
+      const socket = connect(target.port, 'localhost', () => socket.write(hello));
+      socket.once('data', () => socket.destroy());
+      socket.on('error', () => undefined).once('close', () => resolve());
+    });
+  await Promise.all(
+    Array.from({ length: handshakesAtOnce }, async () => {
+      while (performance.now() < untilMs) await open();
+    }),
+  );
+}
+
+function clientHello(): Promise<Buffer> {
+  return new Promise((resolve) => {
+    const socket = new Duplex({
+      read: () => undefined,
+      write: (bytes: Buffer, _, done) => {
+        resolve(bytes);
+        done();
+      },
+    });
+    connectTls({ socket, ALPNProtocols: ['h2'] }).on('error', () => undefined);
+  });
+}
+
 async function askForMany(requests: number): Promise<number> {
   const client = aClient(target);
   let next = 0;
@@ -104,6 +139,8 @@ async function perform(command: Command): Promise<unknown> {
     case 'leave':
       for (const client of stalled.splice(0)) client.close();
       return undefined;
+    case 'handshakes':
+      return await openAndLeave(command.seconds);
     case 'bad tokens':
       return await sendBadTokens(command.perSecond, command.seconds);
     case 'many names':

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { repositoryRoot } from '@csi-sidecars/e2e';
 import { comparison, type Numbers, type Row } from '../compare.ts';
 import { machine, rewriteSection } from '../page.ts';
+import { measureFloor } from './floor.ts';
 import { type Implementation, measure } from './measure.ts';
 
 const name = 'csi-snapshot-metadata';
@@ -24,6 +25,7 @@ const rows: readonly Row[] = [
   ['turn', 'longest turn of the event loop meanwhile, without the time in which it had no CPU', 'ms', 'at most 20'],
   ['delay', 'with that time', 'ms', ''],
   ['stalled', '100 callers that do not read: RSS above idle, at most', 'MiB', 'at most 32'],
+  ['handshakes', 'handshakes that are broken off, without pause for 20 seconds: RSS above idle, at most', 'MiB', ''],
   ['heldFirst', 'another caller meanwhile: first message', 'ms', 'at most twice'],
   ['heldRate', 'its rate, of the rate without them', '%', 'at least 80'],
   ['swap', 'a new certificate is served after', 'ms', 'at most 2000'],
@@ -39,9 +41,13 @@ const rows: readonly Row[] = [
 ];
 
 async function measured(make: Implementation['make'], command: string): Promise<Numbers> {
+  return await inFolder((folder) => measure({ make, command, folder }));
+}
+
+async function inFolder(work: (folder: string) => Promise<Numbers>): Promise<Numbers> {
   const folder = await mkdtemp(join(tmpdir(), 'metadata-'));
   try {
-    return await measure({ make, command, folder });
+    return await work(folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -49,6 +55,7 @@ async function measured(make: Implementation['make'], command: string): Promise<
 
 const ours = await measured('ours', join(repositoryRoot, 'dist', 'bin', name));
 const theirs = upstream === '' ? undefined : await measured('upstream', join(upstream, name));
-const section = `Node.js ${process.version}; ${machine}.\n\n${comparison(rows, ours, theirs)}`;
+const floor = await inFolder(measureFloor);
+const section = `Node.js ${process.version}; ${machine}.\n\n${comparison(rows, { ours, theirs, floor })}`;
 console.log(section);
 if (!process.argv.includes('--quick')) rewriteSection('snapshot-metadata', section);

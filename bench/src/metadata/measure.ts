@@ -15,13 +15,14 @@ export interface Implementation {
   readonly folder: string;
 }
 
-const million = '1000000-256';
-const settleMs = 6_000;
-const rounds = 5;
-const stalledCallers = 100;
+export const million = '1000000-256';
+export const settleMs = 6_000;
+export const rounds = 5;
+export const stalledCallers = 100;
 const unlimited = ['--kube-api-qps=1000', '--kube-api-burst=1000'];
 const badTokens = { perSecond: 200, seconds: 30 };
 const manyNames = 10_000;
+const handshakeSeconds = 20;
 
 interface Running extends AsyncDisposable {
   readonly pid: number;
@@ -121,6 +122,8 @@ async function ofStreams(implementation: Implementation): Promise<Numbers> {
   const held: Stream[] = [];
   for (let round = 0; round < rounds; round += 1) held.push(await ofStream(it, million));
   const swap = await swapMs(it);
+  await others.send({ kind: 'leave' });
+  const handshakes = await handshakeMib(it);
   return {
     start: start.rssMib,
     startAnon: start.anonMib,
@@ -136,7 +139,16 @@ async function ofStreams(implementation: Implementation): Promise<Numbers> {
     heldRate: (100 * middle(held, ({ rate }) => rate)) / middle(free, ({ rate }) => rate),
     ...(delays.length > 0 && { delay: longest(0), turn: longest(1) }),
     ...(swap !== undefined && { swap }),
+    handshakes,
   };
+}
+
+/** Connections that leave after the first answer to their handshake, without a pause: how much the RSS grows. */
+export async function handshakeMib({ pid, others }: Pick<Running, 'pid' | 'others'>): Promise<number> {
+  await clock.sleep(settleMs);
+  const before = memoryOf(pid).rssMib;
+  const peak = await peakDuring(pid, () => others.send({ kind: 'handshakes', seconds: handshakeSeconds }));
+  return peak.rssMib - before;
 }
 
 interface Stream {

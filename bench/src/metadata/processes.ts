@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { get } from 'node:http';
 import { delimiter, dirname, join } from 'node:path';
 import { type Clock, systemClock } from '@csi-sidecars/runtime';
+import { build } from 'esbuild';
 import { memoryOf } from '../side-by-side/process-cost.ts';
 import type { Command, ReadResult } from './callers.ts';
 
@@ -30,6 +31,16 @@ export async function startDriver(socket: string): Promise<Process> {
   const child = fork(join(import.meta.dirname, 'driver.ts'), [socket]);
   await once(child, 'message');
   return processOf(child);
+}
+
+/** As a bundle, as programs are: types that are stripped at the start leave garbage, in which the first streams would find room. */
+export async function startBareServer(folder: string): Promise<Process & { readonly port: number }> {
+  const outfile = join(folder, 'bare-server.cjs');
+  const entryPoints = [join(import.meta.dirname, 'bare-server.ts')];
+  await build({ entryPoints, outfile, bundle: true, minify: true, platform: 'node', format: 'cjs', logLevel: 'error' });
+  const child = fork(outfile, [folder]);
+  const [port] = (await once(child, 'message')) as [number];
+  return { ...processOf(child), port };
 }
 
 export interface SidecarOptions {
