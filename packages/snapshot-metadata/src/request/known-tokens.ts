@@ -15,8 +15,12 @@ export interface Sender {
 }
 
 export interface KnownTokens {
-  lineOf(sender: Sender): Line;
-  reviewed(token: string, answer: 'accepted' | 'refused'): void;
+  of(sender: Sender): KnownSender;
+}
+
+export interface KnownSender {
+  line(): Line;
+  reviewed(answer: 'accepted' | 'refused'): void;
 }
 
 const mostKnown = 1024;
@@ -25,20 +29,17 @@ export function createKnownTokens(): KnownTokens {
   /** In the order in which they were accepted. */
   const known = new Set<string>();
   return {
-    lineOf({ token, address, connection }) {
-      const hashed = hashOf(token);
-      return known.has(hashed) ? { group: hashed, name: hashed } : { group: address, name: connection };
-    },
-    reviewed(token, answer) {
-      const hashed = hashOf(token);
-      known.delete(hashed);
-      if (answer === 'accepted') known.add(hashed);
-      const [oldest] = known;
-      if (oldest !== undefined && known.size > mostKnown) known.delete(oldest);
+    of({ token, address, connection }) {
+      const hashed = hash('sha256', token);
+      return {
+        line: () => (known.has(hashed) ? { group: hashed, name: hashed } : { group: address, name: connection }),
+        reviewed(answer) {
+          known.delete(hashed);
+          if (answer === 'accepted') known.add(hashed);
+          const [oldest] = known;
+          if (oldest !== undefined && known.size > mostKnown) known.delete(oldest);
+        },
+      };
     },
   };
-}
-
-function hashOf(token: string): string {
-  return hash('sha256', token);
 }

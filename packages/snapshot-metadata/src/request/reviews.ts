@@ -11,7 +11,7 @@ import {
   type SubjectAccessReview,
   subjectAccessReviews,
 } from '@csi-sidecars/runtime';
-import { createKnownTokens, type Sender } from './known-tokens.ts';
+import { createKnownTokens, type KnownSender, type Sender } from './known-tokens.ts';
 import { Refusal } from './refusal.ts';
 import { createSharedReviews, type SharedReviews } from './shared-reviews.ts';
 import { failureText } from './failure-text.ts';
@@ -65,6 +65,10 @@ export interface Asking extends Sender {
   readonly log: Logger;
 }
 
+interface Waiting extends Asking {
+  readonly sender: KnownSender;
+}
+
 export interface Reviews {
   /** Throws a Refusal. */
   admit(asking: Asking): Promise<User>;
@@ -84,10 +88,10 @@ export function createReviews(clients: ReviewClients, { driverName, audience }: 
   const known = createKnownTokens();
   const room = createWaitingRoom();
 
-  const audienceOf = async ({ signal, ...sender }: Asking): Promise<string> => {
+  const audienceOf = async ({ signal, sender }: Waiting): Promise<string> => {
     if (audience !== '') return audience;
     try {
-      return await services.ask({ key: driverName, line: known.lineOf(sender), signal }, async (shared) => {
+      return await services.ask({ key: driverName, line: sender.line(), signal }, async (shared) => {
         const { spec } = await clients.services.get(snapshotMetadataServices, { name: driverName }, { signal: shared });
         return spec?.audience ?? '';
       });
@@ -97,18 +101,18 @@ export function createReviews(clients: ReviewClients, { driverName, audience }: 
     }
   };
 
-  const userOf = async (asking: Asking): Promise<User> => {
-    const { token, address, signal, log } = asking;
+  const userOf = async (asking: Waiting): Promise<User> => {
+    const { token, address, sender, signal, log } = asking;
     const wanted = await audienceOf(asking);
     let user: User | undefined;
     try {
       // No token can be for an empty audience, and the API server would take it for its own.
       if (wanted !== '') {
-        const line = known.lineOf(asking);
+        const line = sender.line();
         user = await tokens.ask({ key: JSON.stringify([wanted, token]), line, signal }, (shared) =>
           review(clients.tokens, { token, audience: wanted, signal: shared }),
         );
-        known.reviewed(token, user === undefined ? 'refused' : 'accepted');
+        sender.reviewed(user === undefined ? 'refused' : 'accepted');
       }
     } catch (error) {
       throw notAuthenticated('A2', failureText(error, signal), error);
@@ -118,12 +122,12 @@ export function createReviews(clients: ReviewClients, { driverName, audience }: 
     throw new Refusal('A3', { code: 'Unauthenticated', message: 'unauthenticated user' });
   };
 
-  const permit = async (user: User, asking: Asking): Promise<void> => {
-    const { namespace, signal, log } = asking;
+  const permit = async (user: User, asking: Waiting): Promise<void> => {
+    const { namespace, sender, signal, log } = asking;
     const spec = accessOf(user, namespace);
     let status: SubjectAccessReview['status'];
     try {
-      const line = known.lineOf(asking);
+      const line = sender.line();
       status = await accesses.ask({ key: JSON.stringify(spec), line, signal }, async (shared) => {
         const answer = await clients.core.create(subjectAccessReviews, { spec }, { signal: shared });
         return answer.status;
@@ -140,9 +144,10 @@ export function createReviews(clients: ReviewClients, { driverName, audience }: 
 
   return {
     async admit(asking) {
-      using place = room.enter(known.lineOf(asking));
+      const sender = known.of(asking);
+      using place = room.enter(sender.line());
       using linked = linkSignals([asking.signal, place.signal]);
-      const inPlace = { ...asking, signal: linked.signal };
+      const inPlace = { ...asking, sender, signal: linked.signal };
       try {
         const user = await userOf(inPlace);
         await permit(user, inPlace);
