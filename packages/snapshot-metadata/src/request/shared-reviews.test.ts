@@ -44,6 +44,27 @@ it('given two callers of which one goes away, then the review goes on; given tha
   expect(await third).toBe('yes');
 });
 
+it('given a caller that goes away when its review has just been answered, then the next review of the same is still made once', async () => {
+  const { made, ask } = reviews();
+  const stop = new AbortController();
+  const first = ask('k', 'a', stop);
+  await settle();
+  made[0]!.answer('yes');
+  // Its answer is on the way, and the review is forgotten before the caller has it.
+  await Promise.resolve();
+  await Promise.resolve();
+  stop.abort(new Error('gone'));
+  const next = ask('k');
+  await first.catch(() => undefined);
+  await settle();
+  const another = ask('k');
+  await settle();
+  const count = made.length;
+  for (const each of made) each.answer('yes');
+  expect([await next, await another]).toEqual(['yes', 'yes']);
+  expect(count).toBe(2);
+});
+
 it('[snapshot-metadata#54] given an address with many reviews that wait, when another address asks, then it gets every second turn', async () => {
   const { made, ask } = reviews();
   for (let index = 0; index < 10; index += 1) void ask(`bad-${index}`, 'bad');

@@ -22,6 +22,8 @@ const atOnce = 4;
 interface Running<T> {
   readonly answer: Promise<T>;
   readonly stop: AbortController;
+  /** Not another one of the same key, which may be running by now. */
+  readonly forget: () => void;
   waiting: number;
 }
 
@@ -35,20 +37,20 @@ export function createSharedReviews<T>(): SharedReviews<T> {
       if (review === undefined) {
         const stop = new AbortController();
         const answer = turns.take(line, stop.signal, () => make(stop.signal));
-        const started: Running<T> = { answer, stop, waiting: 0 };
         const forget = (): void => {
           if (running.get(key) === started) running.delete(key);
         };
+        const started: Running<T> = { answer, stop, forget, waiting: 0 };
         answer.then(forget, forget);
         running.set(key, started);
         review = started;
       }
-      return await waitFor(review, signal, () => running.delete(key));
+      return await waitFor(review, signal);
     },
   };
 }
 
-async function waitFor<T>(review: Running<T>, signal: AbortSignal, forget: () => void): Promise<T> {
+async function waitFor<T>(review: Running<T>, signal: AbortSignal): Promise<T> {
   review.waiting += 1;
   const given = Promise.withResolvers<never>();
   const giveUp = (): void => given.reject(signal.reason);
@@ -60,7 +62,7 @@ async function waitFor<T>(review: Running<T>, signal: AbortSignal, forget: () =>
     review.waiting -= 1;
     if (review.waiting === 0 && signal.aborted) {
       // The next caller must not get the failure of a review that was given up.
-      forget();
+      review.forget();
       review.stop.abort(signal.reason);
     }
   }
