@@ -23,10 +23,8 @@ Buffer.poolSize = 8 * 1024;
 keepHeapSmall({ heap: nodeHeap({ young: 'small' }), clock: systemClock() });
 
 async function write(call: Call): Promise<void> {
-  let isGone = false;
-  call.once('cancelled', () => (isGone = true));
   const [blocks = 0, perMessage = 1] = call.request.snapshot_name.split('-').map(Number);
-  for (let from = 0; from < blocks && !isGone; from += perMessage) {
+  for (let from = 0; from < blocks && !call.cancelled; from += perMessage) {
     await new Promise((resolve) => call.write(Buffer.from(message), resolve));
   }
   call.end();

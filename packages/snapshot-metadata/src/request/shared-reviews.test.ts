@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import { settle } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
+import type { Line } from './lines.ts';
 import { createSharedReviews } from './shared-reviews.ts';
 
 function reviews() {
   const shared = createSharedReviews<string>();
   const made: { readonly key: string; readonly signal: AbortSignal; readonly answer: (text: string) => void }[] = [];
-  const ask = (key: string, group = 'a', stop = new AbortController(), name = group) =>
-    shared.ask({ key, line: { group, name }, signal: stop.signal }, (signal) => {
+  const ask = (key: string, at: string | Line = 'a', stop = new AbortController()) => {
+    const line = typeof at === 'string' ? { group: at, name: at } : at;
+    return shared.ask({ key, line, signal: stop.signal }, (signal) => {
       const { promise, resolve } = Promise.withResolvers<string>();
       made.push({ key, signal, answer: resolve });
       return promise;
     });
+  };
   return { made, ask };
 }
 
@@ -81,7 +84,7 @@ it('[snapshot-metadata#54] given an address with many reviews that wait, when an
 
 it('[snapshot-metadata#54] given a connection with many reviews that wait, when another one of the same address asks, then it gets every second turn', async () => {
   const { made, ask } = reviews();
-  const at = (key: string, connection: string) => ask(key, 'a', new AbortController(), connection);
+  const at = (key: string, name: string) => ask(key, { group: 'a', name });
   for (let index = 0; index < 10; index += 1) void at(`bad-${index}`, 'a:1');
   await settle();
   void at('good-1', 'a:2');
