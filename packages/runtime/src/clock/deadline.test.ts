@@ -2,7 +2,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../testing/index.ts';
-import { DeadlineError, deadlineOf, linkSignals, withDeadline } from './deadline.ts';
+import { DeadlineError, deadlineOf, linkSignals, whenAborted, withDeadline } from './deadline.ts';
 
 describe('withDeadline', () => {
   it('given work that outlasts its deadline, then its signal aborts with a DeadlineError', async () => {
@@ -96,4 +96,15 @@ describe('linkSignals', () => {
     expect(linked.signal.aborted).toBe(false);
     expect(getEventListeners(parent.signal, 'abort')).toHaveLength(0);
   });
+});
+
+it('given a signal, then waiting for it ends when it aborts, and at once if it has', async () => {
+  const controller = new AbortController();
+  let isOver = false;
+  const waiting = whenAborted(controller.signal).then(() => (isOver = true));
+  await Promise.resolve();
+  expect(isOver).toBe(false);
+  controller.abort();
+  await waiting;
+  await whenAborted(controller.signal);
 });
