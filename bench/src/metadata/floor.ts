@@ -3,8 +3,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createTestAuthority } from '@csi-sidecars/runtime/testing';
+import type { Numbers } from '../compare.ts';
 import { memoryOf } from '../side-by-side/process-cost.ts';
-import { handshakeMib, million, type Numbers, rounds, settleMs, stalledCallers } from './measure.ts';
+import { handshakeMib, million, rounds, settleMs, stalledCallers } from './measure.ts';
 import { clock, peakDuring, startBareServer, startCallers } from './processes.ts';
 
 export async function measureFloor(folder: string): Promise<Numbers> {
