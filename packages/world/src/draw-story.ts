@@ -1,15 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Draws a story from its seed. */
-import { createDice, type Dice } from '@csi-sidecars/runtime/testing';
-import { kinds } from './happenings/index.ts';
+import { createDice, type Dice, drawFrom } from '@csi-sidecars/runtime/testing';
+import { kinds, kindsOfReporters } from './happenings/index.ts';
 import type { Shape, Story } from './story.ts';
 import { turbulenceMs } from './times.ts';
 
 export function drawStory(seed: number): Story {
+  return withReporters(drawPlainStory(seed));
+}
+
+/** In five of nine stories programs run that only report. The dice for that are others, so that the rest of the story is what it would be without them. */
+function withReporters(story: Story): Story {
+  const { seed, happenings } = story;
+  const dice = createDice(Math.floor(drawFrom(seed)('reporters', 0) * 2 ** 32));
+  const health = dice.pick([undefined, undefined, 'list', 'get', undefined, undefined] as const);
+  const validator = dice.pick([undefined, undefined, 'alone', 'beside', undefined, undefined] as const);
+  const shape: Shape = {
+    ...story.shape,
+    ...(health === undefined ? {} : { health }),
+    ...(validator === undefined ? {} : { validator }),
+  };
+  const all = kindsOfReporters(shape);
+  const count = all.length === 0 ? 0 : 6 + dice.below(12);
+  const more = Array.from({ length: count }, () => drawHappening(dice, shape, all));
+  return { ...story, shape, happenings: [...happenings, ...more].toSorted((a, b) => a.atMs - b.atMs) };
+}
+
+/** A story without programs that only report. */
+export function drawPlainStory(seed: number): Story {
   const dice = createDice(seed);
   const shape = drawShape(dice);
   const count = 12 + dice.below(30);
-  const happenings = Array.from({ length: count }, () => drawHappening(dice, shape));
+  const all = kinds.filter(({ isDamage = false }) => shape.damage || !isDamage);
+  const happenings = Array.from({ length: count }, () => drawHappening(dice, shape, all));
   return { seed, shape, happenings: happenings.toSorted((a, b) => a.atMs - b.atMs) };
 }
 
@@ -32,8 +55,7 @@ function drawShape(dice: Dice): Shape {
   };
 }
 
-function drawHappening(dice: Dice, shape: Shape): Story['happenings'][number] {
-  const all = kinds.filter(({ isDamage = false }) => shape.damage || !isDamage);
+function drawHappening(dice: Dice, shape: Shape, all: typeof kinds): Story['happenings'][number] {
   const { name, when, draw } = dice.weighed(all);
   const part = dice.random.next();
   const moment = when === 'early' ? part ** 3 : when === 'late' ? part ** 0.5 : part;

@@ -42,7 +42,13 @@ export interface DriverDeps {
 export function startDrivers(deps: DriverDeps): readonly DriverActor[] {
   const main = startDriver(deps, {
     name: driverName,
-    programs: ['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter'],
+    programs: [
+      'csi-provisioner',
+      'csi-attacher',
+      'csi-resizer',
+      'csi-snapshotter',
+      ...(deps.shape.health === undefined ? [] : (['csi-external-health-monitor-controller'] as const)),
+    ],
     capabilities: capabilitiesOf(deps.shape),
   });
   if (!deps.shape.secondDriver) return [main];
@@ -121,10 +127,11 @@ function startDriver(deps: DriverDeps, { name, programs, capabilities }: Abiliti
   };
 }
 
-function capabilitiesOf({ topology, nodesExpand }: Shape): Settings['capabilities'] {
+function capabilitiesOf({ topology, nodesExpand, health }: Shape): Settings['capabilities'] {
   return {
     ...allCapabilities,
     plugin: allCapabilities.plugin.filter((name) => topology || name !== 'VOLUME_ACCESSIBILITY_CONSTRAINTS'),
+    controller: allCapabilities.controller.filter((name) => health === 'list' || name !== 'LIST_VOLUME_HEALTH'),
     node: allCapabilities.node.filter((name) => nodesExpand || name !== 'EXPAND_VOLUME'),
   };
 }

@@ -20,7 +20,7 @@ import { leaseNamespace, nodeIdOf, nodeName } from './names.ts';
 import type { Striker } from './crash-points/strike.ts';
 import type { Network } from './network.ts';
 import { hostOf } from './process-host.ts';
-import { argsOf, leaseOf, type ProgramName, runOf } from './programs.ts';
+import { argsOf, controllerOf, leaseOf, type ProgramName, runOf } from './programs.ts';
 import type { Shape } from './story.ts';
 
 export interface Installation {
@@ -101,7 +101,7 @@ export function startInstallation(deps: InstallationDeps): Installation {
     if (onNode !== undefined || shape.damage || more.only !== undefined) return transport;
     return (request) => {
       const [agent = '', component = ''] = (request.headers['user-agent'] ?? '').split('/');
-      const program = names.find((name) => name === agent || name === `csi-${component}`);
+      const program = names.find((name) => name === agent || controllerOf(name) === component);
       // Clients of leases have another name. What a process asks for at its start only reads, and a review of rights stores nothing.
       const isExempt =
         program === undefined ||
@@ -164,7 +164,7 @@ interface Pod {
 
 function podsOf(
   [main, ...others]: InstallationDeps['drivers'],
-  { deployment, replicas, nodes, snapshotsOnNodes }: Shape,
+  { deployment, replicas, nodes, snapshotsOnNodes, validator }: Shape,
 ): readonly Pod[] {
   const replicated = (pod: string, names: readonly ProgramName[], actor = main): readonly Pod[] =>
     Array.from({ length: replicas }, (_, index) => ({ pod: `${pod}-${index}`, names, actor }));
@@ -189,6 +189,7 @@ function podsOf(
   return [
     ...ofMain[deployment](),
     ...replicated('snapshot-controller', ['snapshot-controller']),
+    ...(validator === 'alone' ? replicated('volume-data-source-validator', ['volume-data-source-validator']) : []),
     ...others.flatMap((actor) => replicated(`plain-provisioner`, actor.programs, actor)),
   ];
 }

@@ -3,6 +3,9 @@
 import { runAll } from '@csi-sidecars/all-in-one';
 import { attacherSidecar } from '@csi-sidecars/attacher';
 import { lockNameOf as attacherLock } from '@csi-sidecars/attacher/testing';
+import { lockName as validatorLock, runDataSourceValidator } from '@csi-sidecars/data-source-validator';
+import { healthMonitorSidecar } from '@csi-sidecars/health-monitor';
+import { lockNameOf as healthMonitorLock } from '@csi-sidecars/health-monitor/testing';
 import { systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
 import { provisionerSidecar } from '@csi-sidecars/provisioner';
 import { lockNameOf as provisionerLock } from '@csi-sidecars/provisioner/testing';
@@ -17,7 +20,11 @@ import { lockNameOf as snapshotterLock } from '@csi-sidecars/snapshotter/testing
 import { leaseNamespace } from './names.ts';
 import type { Shape } from './story.ts';
 
+/** Programs that report and change nothing else. */
+export type ReporterName = 'csi-external-health-monitor-controller' | 'volume-data-source-validator';
+
 export type ProgramName =
+  | ReporterName
   | 'csi-provisioner'
   | 'csi-attacher'
   | 'csi-resizer'
@@ -33,6 +40,8 @@ const runs: Readonly<Record<ProgramName, Run>> = {
   'csi-resizer': (deps) => runSidecarProgram(deps, resizerSidecar),
   'csi-snapshotter': (deps) => runSidecarProgram(deps, snapshotterSidecar),
   'snapshot-controller': runSnapshotController,
+  'csi-external-health-monitor-controller': (deps) => runSidecarProgram(deps, healthMonitorSidecar),
+  'volume-data-source-validator': runDataSourceValidator,
 };
 
 /** Several names are one process: `csi-sidecars`. */
@@ -44,18 +53,27 @@ export function runOf(names: readonly ProgramName[]): Run {
   return runs[name];
 }
 
+/** The name of a controller in `csi-sidecars`. */
+export function controllerOf(name: ProgramName): string {
+  return name === 'csi-external-health-monitor-controller' ? 'health-monitor' : name.replace('csi-', '');
+}
+
+const withoutDriver: readonly (ProgramName | undefined)[] = ['snapshot-controller', 'volume-data-source-validator'];
+
 /** `onNode`: the instance of that node, which elects no leader. */
 export function argsOf(names: readonly ProgramName[], shape: Shape, onNode?: number): readonly string[] {
   const isOurs = names.includes('csi-provisioner');
   return [
-    ...(names[0] === 'snapshot-controller' ? [] : ['--csi-address=/csi/csi.sock']),
+    ...(withoutDriver.includes(names[0]) ? [] : ['--csi-address=/csi/csi.sock']),
     ...(shape.logs ? ['--v=10'] : []),
     ...limitsOf(names, shape),
     ...resyncOf(names),
     ...(isOurs ? [`--provisioning-protection=${shape.protection}`] : []),
     ...(isOurs && shape.capacity === true ? capacityArgs : []),
-    ...(names.length > 1 ? [`--controllers=${names.map((name) => name.replace('csi-', '')).join(',')}`] : []),
+    ...(names.length > 1 ? [`--controllers=${names.map(controllerOf).join(',')}`] : []),
     ...(names[0] === 'snapshot-controller' && shape.snapshotsOnNodes ? ['--enable-distributed-snapshotting'] : []),
+    ...(names[0] === 'snapshot-controller' && shape.validator === 'beside' ? ['--enable-data-source-validator'] : []),
+    ...(names.includes('csi-external-health-monitor-controller') ? healthMonitorArgs : []),
     ...(onNode === undefined
       ? ['--leader-election', `--leader-election-namespace=${leaseNamespace}`]
       : ['--node-deployment', ...(isOurs ? provisionerOnNodeArgs : [])]),
@@ -68,6 +86,9 @@ const provisionerOnNodeArgs = [
   '--node-deployment-max-delay=10s',
 ];
 
+/** Some cycles within a story, and not more calls at rest than are allowed for what waits. */
+const healthMonitorArgs = ['--monitor-interval=20s', '--list-volumes-interval=20s'];
+
 const capacityArgs = [
   '--enable-capacity',
   '--capacity-ownerref-level=-1',
@@ -75,10 +96,12 @@ const capacityArgs = [
   '--capacity-poll-interval=150s',
 ];
 
+const resyncing: readonly ProgramName[] = ['csi-resizer', 'csi-snapshotter', 'snapshot-controller'];
+
 /** Longer than a story: a resync would make up for a wake-up that is missing. */
 function resyncOf([name, ...more]: readonly ProgramName[]): readonly string[] {
   if (more.length > 0 || name === 'csi-attacher') return ['--resync=1h'];
-  return name === 'csi-provisioner' ? [] : ['--resync-period=1h'];
+  return name !== undefined && resyncing.includes(name) ? ['--resync-period=1h'] : [];
 }
 
 const limits: Readonly<Record<'tight' | 'wide', readonly [workers: number, qps: number, burst: number]>> = {
@@ -104,6 +127,8 @@ const lockNames: Readonly<Record<ProgramName, (driverName: string) => string>> =
   'csi-resizer': resizerLock,
   'csi-snapshotter': snapshotterLock,
   'snapshot-controller': () => lockName,
+  'csi-external-health-monitor-controller': healthMonitorLock,
+  'volume-data-source-validator': () => validatorLock,
 };
 
 /** The name of the Lease under which a program works. */
@@ -116,6 +141,7 @@ const methodsOf: Readonly<Partial<Record<ProgramName, readonly string[]>>> = {
   'csi-attacher': ['ControllerPublishVolume', 'ControllerUnpublishVolume'],
   'csi-resizer': ['ControllerExpandVolume', 'ControllerModifyVolume'],
   'csi-snapshotter': ['CreateSnapshot', 'DeleteSnapshot'],
+  'csi-external-health-monitor-controller': ['ControllerListVolumeHealth', 'ControllerGetVolumeHealth'],
 };
 
 export const programsByMethod: ReadonlyMap<string, string> = new Map(

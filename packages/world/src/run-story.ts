@@ -27,6 +27,7 @@ import { tried } from './happenings/users.ts';
 import { beginRest, restMs } from './invariants/at-rest.ts';
 import { forgetMs, type MemoryWatch } from './invariants/memory.ts';
 import { secretsInObjects } from './invariants/in-outputs.ts';
+import { otherWrites } from './invariants/only-reports.ts';
 import { isAdmitted, isUnsettled } from './invariants/quiet/lookups.ts';
 import { unsettled } from './invariants/quiet/unsettled.ts';
 import { nodeIdOf, nodeName } from './names.ts';
@@ -67,6 +68,7 @@ export async function runStory(story: Story, memory?: MemoryWatch, more?: MoreOf
     ...remembered,
     ...repetitions,
     ...secretsInObjects(world.sim.server),
+    ...otherWrites(world.sim.server),
     ...stuck.map((text) => `drains: ${text}`),
   ];
   const promised = story.shape.damage ? all.filter((text) => /^(one-call|secret|drains: (?!leak))/.test(text)) : all;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The classes, secrets and the driver's registration, as an administrator has created them. */
+import { aPopulator } from '@csi-sidecars/data-source-validator/testing';
 import type { Sim } from '@csi-sidecars/sim';
 import { snapshotAnnotations } from '@csi-sidecars/volume';
 import { driverName, namespace, plainDriverName, secretText } from './names.ts';
+import { sourceKinds } from './sources.ts';
 
 const storage = 'storage.k8s.io/v1';
 const snapshots = 'snapshot.storage.k8s.io/v1';
@@ -62,4 +64,11 @@ export function seedCluster({ server }: Sim): void {
     driver: driverName,
     deletionPolicy: 'Delete',
   } as never);
+}
+
+/** The populators that stay through the whole story. */
+export function seedPopulators({ server }: Sim): void {
+  for (const { group, kind, registered } of sourceKinds) {
+    if (registered === 'always') server.seed(aPopulator({ group, kind }, `populator-of-${kind}`));
+  }
 }

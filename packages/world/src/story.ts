@@ -37,6 +37,10 @@ export interface Shape {
   readonly damage: boolean;
   /** Workers and requests per second: `tight` makes queues long, `wide` is what a large cluster needs. */
   readonly limits: 'default' | 'tight' | 'wide';
+  /** Whether csi-external-health-monitor-controller runs, and how the driver lets itself be asked. */
+  readonly health?: 'list' | 'get';
+  /** Whether volume-data-source-validator runs: as a program, or in the process of snapshot-controller. */
+  readonly validator?: 'alone' | 'beside';
   /** csi-provisioner publishes the capacity of the driver. Not drawn. */
   readonly capacity?: boolean;
   /** Every log line is written and read, which is slow. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Everything that takes part in a story. */
+import { populatorType } from '@csi-sidecars/data-source-validator/testing';
 import type { ApiClient, Resource } from '@csi-sidecars/runtime';
 import {
   createSchedule,
@@ -13,10 +14,11 @@ import {
 import { type NodeDriver, type NodeOptions, stubDriver, type Sim, startSim } from '@csi-sidecars/sim';
 import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
 import { startInstallation, type Installation, type MoreOfPrograms } from './installation.ts';
+import { lostHealth } from './invariants/healthy.ts';
 import { createNetwork, type Network, pathOf } from './network.ts';
 import { type DriverActor, startDrivers } from './driver.ts';
 import { driverName, nodeIdOf, nodeName } from './names.ts';
-import { seedCluster } from './seed-cluster.ts';
+import { seedCluster, seedPopulators } from './seed-cluster.ts';
 import type { Shape, Story } from './story.ts';
 import { segmentsOf } from './topology.ts';
 
@@ -48,6 +50,10 @@ export interface WorldRecord {
   readonly foreign: { readonly resource: Resource; readonly uid: string; readonly annotation: string }[];
   /** UIDs of objects whose annotations a stale write has replaced. */
   readonly overwritten: Set<string>;
+  /** When a volume of the first driver became sick, by handle. */
+  readonly sickSinceMs: Map<string, number>;
+  /** UIDs of claims whose health was written by hand. */
+  readonly healthByHand: Set<string>;
   /** UIDs of claims whose volume an administrator has given up, with its PersistentVolume. */
   readonly givenUp: Set<string>;
 }
@@ -61,12 +67,21 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
   const manager = schedule.process('kube-controller-manager');
   const users = schedule.process('users');
 
+  const record: WorldRecord = {
+    foreign: [],
+    overwritten: new Set(),
+    sickSinceMs: new Map(),
+    healthByHand: new Set(),
+    givenUp: new Set(),
+  };
   let network!: Network;
   const sim = startSim({
     clock: manager.clock,
     random: manager.random,
     nodes: Array.from({ length: shape.nodes }, (_, index) => nodeOf(index, shape)),
-    server: { types: [...snapshotTypes, ...groupSnapshotTypes] },
+    server: {
+      types: [...snapshotTypes, ...groupSnapshotTypes, ...(shape.validator === undefined ? [] : [populatorType])],
+    },
     intercept: (transport) => {
       network = createNetwork({
         server,
@@ -76,6 +91,9 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
         onRequest: (process, target, fault) => {
           const { verb, resource, name = '' } = target;
           if (resource === 'leases' || verb === 'watch') return;
+          const sick = { sinceMs: record.sickSinceMs, nowMs: schedule.elapsedMs };
+          const lost = lostHealth(sim.server, target, sick);
+          if (lost !== undefined) drivers[0].checks.breach(lost);
           const met = (): string => (fault === undefined ? '' : ` <- ${JSON.stringify(fault)}`);
           timeLine.note(process.name, () => `${verb} ${pathOf(target)} ${name}${met()}`);
         },
@@ -84,7 +102,7 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
     },
   });
   seedCluster(sim);
-  const record: WorldRecord = { foreign: [], overwritten: new Set(), givenUp: new Set() };
+  if (shape.validator !== undefined) seedPopulators(sim);
   const drivers = startDrivers({
     schedule,
     timeLine,

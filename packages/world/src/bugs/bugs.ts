@@ -6,6 +6,7 @@
 import { attacher } from './attacher.ts';
 import type { Bug } from './bug.ts';
 import { provisioner } from './provisioner.ts';
+import { reporters } from './reporters.ts';
 import { resizer } from './resizer.ts';
 import { runtime } from './runtime.ts';
 import { snapshotController } from './snapshot-controller.ts';
@@ -18,4 +19,5 @@ export const bugs: readonly Bug[] = [
   ...snapshotController,
   ...snapshotter,
   ...runtime,
+  ...reporters,
 ];

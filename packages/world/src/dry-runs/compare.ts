@@ -34,7 +34,7 @@ import {
 } from '@csi-sidecars/volume';
 import type { DriverActor } from '../driver.ts';
 import { nodeIdOf, nodeName } from '../names.ts';
-import { argsOf, type ProgramName } from '../programs.ts';
+import { argsOf, type ProgramName, type ReporterName } from '../programs.ts';
 import { segmentsOf } from '../topology.ts';
 import type { World } from '../world.ts';
 import { type Decided, lookOnce } from './fresh-leader.ts';
@@ -64,8 +64,13 @@ const kinds: readonly Resource[] = [
   volumeGroupSnapshotClasses,
 ];
 
+/** Stories of dry runs have no programs that only report. */
+type Subjects = Exclude<ProgramName, ReporterName>;
+const isSubject = (name: ProgramName): name is Subjects =>
+  name !== 'csi-external-health-monitor-controller' && name !== 'volume-data-source-validator';
+
 interface Subject {
-  readonly name: ProgramName;
+  readonly name: Subjects;
   readonly actor: DriverActor;
   readonly onNode: number | undefined;
 }
@@ -83,17 +88,19 @@ export async function compareNow(world: World): Promise<Comparison> {
 }
 
 function subjectsOf({ story: { shape }, drivers }: World): readonly Subject[] {
-  const onNodes: readonly ProgramName[] = [
+  const onNodes: readonly Subjects[] = [
     ...(shape.deployment === 'nodes' ? (['csi-provisioner'] as const) : []),
     ...(shape.snapshotsOnNodes ? (['csi-snapshotter'] as const) : []),
   ];
   const [main] = drivers;
   const ofDrivers = drivers.flatMap((actor) =>
-    actor.programs.flatMap((name): readonly Subject[] =>
-      actor === main && onNodes.includes(name)
-        ? Array.from({ length: shape.nodes }, (_, onNode) => ({ name, actor, onNode }))
-        : [{ name, actor, onNode: undefined }],
-    ),
+    actor.programs
+      .filter(isSubject)
+      .flatMap((name): readonly Subject[] =>
+        actor === main && onNodes.includes(name)
+          ? Array.from({ length: shape.nodes }, (_, onNode) => ({ name, actor, onNode }))
+          : [{ name, actor, onNode: undefined }],
+      ),
   );
   return [...ofDrivers, { name: 'snapshot-controller', actor: main, onNode: undefined }];
 }
@@ -238,7 +245,7 @@ function asking(
   };
   const driver = actor.info;
   const node = onNode === undefined ? undefined : nodeOf(onNode, world);
-  const asks: Readonly<Record<ProgramName, (queue: string, key: string) => Promise<DryRunResult>>> = {
+  const asks: Readonly<Record<Subjects, (queue: string, key: string) => Promise<DryRunResult>>> = {
     'csi-provisioner': (queue, key) =>
       provisioner(dryWorld, { loop: queue as ProvisionerDryLoop, key, args, driver, node }),
     'csi-attacher': (queue, key) =>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Plays a story, and compares dry runs with fresh leaders at moments of it. */
-import { drawStory } from '../draw-story.ts';
+import { drawPlainStory } from '../draw-story.ts';
 import { beginStory, stopWorld } from '../run-story.ts';
 import { compareNow, type Comparison } from './compare.ts';
 
@@ -10,7 +10,7 @@ export const momentsPerStory = 7;
 
 /** One comparison for each moment, the first `count` of them. */
 export async function* compareStory(seed: number, count: number = momentsPerStory): AsyncGenerator<Comparison> {
-  const world = beginStory(drawStory(seed), { isChecked: false });
+  const world = beginStory(drawPlainStory(seed), { isChecked: false });
   for (let moment = 1; moment <= count; moment += 1) {
     await world.schedule.advanceTo(moment * everyMs, world.look);
     yield await compareNow(world);

@@ -12,8 +12,9 @@ import { claims, snapshots } from './users.ts';
 
 const programs = ['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter', 'snapshot-controller'];
 
-/** The programs of a driver may be one process. */
+/** The programs of a driver may be one process, and so may those of snapshots and sources. */
 export function podOf({ story }: World, program: string): string {
+  if (program === 'volume-data-source-validator' && story.shape.validator === 'beside') return 'snapshot-controller';
   return story.shape.deployment === 'combined' && program.startsWith('csi-') ? 'csi-sidecars' : program;
 }
 

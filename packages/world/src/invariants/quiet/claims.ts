@@ -9,6 +9,7 @@ import type { ObjectAccess } from '@csi-sidecars/runtime/testing';
 import { snapshotFinalizers, volumeSnapshots } from '@csi-sidecars/volume';
 import { namespace } from '../../names.ts';
 import type { World } from '../../world.ts';
+import { kindOfSource } from '../../sources.ts';
 import { bytesOf } from '../steps/stage.ts';
 import { hasEvent, isAdmitted, isDeleting, isSource, isUnsettled, podsOf } from './lookups.ts';
 
@@ -19,6 +20,8 @@ export function unsettledClaims(world: World): readonly string[] {
     const name = claim.metadata?.name ?? '';
     if (isKeptForNothing(objects, claim)) return [`claim ${name} is protected, and no snapshot is taken of it`];
     if (isDeleting(claim)) return isUsed(world, claim) ? [] : [`claim ${name} is still being deleted`];
+    // No populator runs.
+    if (waitsForPopulator(claim.spec?.dataSourceRef?.kind)) return [];
     if (claim.status?.phase !== 'Bound') {
       if (!waitsForPerson(world, claim)) return [`claim ${name} is not bound`];
       return hasEvent(objects, claim) ? [] : [`claim ${name} waits for a person, and no event says so`];
@@ -71,6 +74,9 @@ function isKeptForNothing(objects: ObjectAccess, { metadata }: PersistentVolumeC
       (snapshot) => snapshot.status?.readyToUse === true && !(isDeleting(snapshot) && isSource(objects, snapshot)),
     );
 }
+
+const waitsForPopulator = (kind: string | undefined): boolean =>
+  kind !== undefined && kindOfSource(kind).registered !== 'built-in';
 
 function waitsForPerson(world: World, { metadata, spec }: PersistentVolumeClaim): boolean {
   const { objects } = world.sim.server;

@@ -9,8 +9,10 @@ import type { World } from '../../world.ts';
 import { unsettledAttachments } from './attachments.ts';
 import { unsettledCapacities } from './capacity.ts';
 import { unsettledClaims } from './claims.ts';
+import { unsettledHealth } from './health.ts';
 import { unsettledSnapshots } from './snapshots.ts';
 import { unsettledVolumes } from './volumes.ts';
+import { unsettledWarnings } from './warnings.ts';
 
 export function unsettled(world: World): readonly string[] {
   return [
@@ -20,6 +22,8 @@ export function unsettled(world: World): readonly string[] {
     ...unsettledAttachments(world),
     ...unsettledSnapshots(world),
     ...unsettledCapacities(world),
+    ...unsettledHealth(world),
+    ...unsettledWarnings(world),
   ];
 }
 
