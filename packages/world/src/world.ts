@@ -14,6 +14,7 @@ import {
 import { type NodeDriver, type NodeOptions, stubDriver, type Sim, startSim } from '@csi-sidecars/sim';
 import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
 import { startInstallation, type Installation, type MoreOfPrograms } from './installation.ts';
+import { aboutOf, isRefusedEvent } from './invariants/refused-events.ts';
 import { lostHealth } from './invariants/healthy.ts';
 import { createNetwork, type Network, pathOf } from './network.ts';
 import { type DriverActor, startDrivers } from './driver.ts';
@@ -50,6 +51,8 @@ export interface WorldRecord {
   readonly foreign: { readonly resource: Resource; readonly uid: string; readonly annotation: string }[];
   /** UIDs of objects whose annotations a stale write has replaced. */
   readonly overwritten: Set<string>;
+  /** UIDs of objects about which an event was refused. Its sender does not repeat it. */
+  readonly silenced: Set<string>;
   /** When a volume of the first driver became sick, by handle. */
   readonly sickSinceMs: Map<string, number>;
   /** UIDs of claims whose health was written by hand. */
@@ -70,6 +73,7 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
   const record: WorldRecord = {
     foreign: [],
     overwritten: new Set(),
+    silenced: new Set(),
     sickSinceMs: new Map(),
     healthByHand: new Set(),
     givenUp: new Set(),
@@ -94,6 +98,7 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
           const sick = { sinceMs: record.sickSinceMs, nowMs: schedule.elapsedMs };
           const lost = lostHealth(sim.server, target, sick);
           if (lost !== undefined) drivers[0].checks.breach(lost);
+          if (isRefusedEvent(target, fault)) record.silenced.add(aboutOf(target));
           const met = (): string => (fault === undefined ? '' : ` <- ${JSON.stringify(fault)}`);
           timeLine.note(process.name, () => `${verb} ${pathOf(target)} ${name}${met()}`);
         },

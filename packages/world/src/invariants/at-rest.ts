@@ -15,6 +15,8 @@ const mostAttempts = 8;
 const writesOfAttempt = 2;
 /** Expansion and modification have the status of a claim in common. A modification may wait for an expansion that goes on after a loss of the lease. */
 const loopsOfResizer = 2;
+/** Reports of one thing: one that was late, the one before it, and one that corrects it; or one of each process if the first of them crashes. */
+const lateReports = 3;
 /** These are asked for periodically. */
 const periodic: ReadonlySet<string> = new Set(['ListVolumes', 'GetCapacity', 'ListSnapshots']);
 const programs = /^csi-|^snapshot-controller/;
@@ -44,13 +46,15 @@ export function beginRest({ drivers, sim }: World): Rest {
       }
       for (const { verb, resource, subresource, name, userAgent } of sim.server.requests.slice(firstRequest)) {
         if (!isWrite({ verb }) || resource === 'leases' || resource === 'events' || !programs.test(userAgent)) continue;
-        // A report that a claim shows is not written again.
-        if (userAgent.includes('health-monitor') && subresource === 'status') count(`health of ${name}`, mostAttempts);
+        // A patch that the server had put off may undo a newer one, whose report is then repeated.
+        if (userAgent.includes('health-monitor') && subresource === 'status')
+          count(`health of ${name}`, mostAttempts / lateReports);
         const writers = userAgent.includes('resizer') && subresource === 'status' ? loopsOfResizer : 1;
         count(`${userAgent} ${verb} ${resource}/${subresource ?? ''} ${name ?? ''}`, 1 / writesOfAttempt / writers);
       }
       // A leader whose watches the API server had put off may begin to look at claims only now.
-      for (const [what, times] of reportsOf(sim)) count(what, (times - (reported.get(what) ?? 0)) * mostAttempts);
+      for (const [what, times] of reportsOf(sim))
+        count(what, (times - (reported.get(what) ?? 0)) * (mostAttempts / lateReports));
       return [...counts]
         .filter(([, times]) => times > mostAttempts)
         .map(([what, times]) => `repetition: ${what}, ${times} attempts in ${restMs / 1000} s`);

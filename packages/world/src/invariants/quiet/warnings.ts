@@ -6,7 +6,7 @@ import type { World } from '../../world.ts';
 import { isDeleting } from './lookups.ts';
 
 /** A claim that waits for a source of a kind that is not registered has the Warning, and no claim has it whose source was never unknown. */
-export function unsettledWarnings({ sim: { server }, story }: World): readonly string[] {
+export function unsettledWarnings({ sim: { server }, story, record }: World): readonly string[] {
   if (story.shape.validator === undefined) return [];
   const { objects } = server;
   const registered = new Set(objects.list(volumePopulators).map(({ sourceKind }) => sourceKind?.kind));
@@ -18,7 +18,7 @@ export function unsettledWarnings({ sim: { server }, story }: World): readonly s
     const source = kind === undefined ? undefined : kindOfSource(kind);
     const isFine = source === undefined || source.registered === 'always' || source.registered === 'built-in';
     if (isFine) return own.length === 0 ? [] : [`claim ${metadata?.name} has a warning about ${kind}`];
-    const isWaiting = status?.phase === 'Pending' && !isDeleting(claim);
+    const isWaiting = status?.phase === 'Pending' && !isDeleting(claim) && !record.silenced.has(metadata?.uid ?? '');
     if (isWaiting && !registered.has(kind) && own.length === 0) return [`claim ${metadata?.name} has no warning`];
     const shown = [kind, apiGroup].filter(Boolean).join('.');
     const isOdd = own.some(({ metadata: of, type, source: from, message }) => {
