@@ -81,6 +81,18 @@ const healthMonitor: readonly Bug[] = [
     ],
   },
   {
+    name: 'health-written-beside-status',
+    history: 'made up: the write of the health monitor’s page',
+    effect: 'The patch goes to the claim and not to its status, where nothing stores it.',
+    edits: [
+      {
+        file: 'packages/health-monitor/src/claim/steps.ts',
+        find: "  const options = { subresource: 'status', timeoutMs",
+        replace: '  const options = { timeoutMs',
+      },
+    ],
+  },
+  {
     name: 'health-absence-is-recovery',
     history: 'made up: L4 of the health monitor’s page',
     effect: 'A sick volume that the list lacks once loses its health for a cycle.',

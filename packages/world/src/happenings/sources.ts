@@ -5,8 +5,10 @@ import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { namespace } from '../names.ts';
 import { kindOfSource, sourceKinds } from '../sources.ts';
 import type { World } from '../world.ts';
+import { answers } from './faults.ts';
 import { kind, type Kinds } from './kind.ts';
 import { afterwards } from './moments.ts';
+import { podOf } from './more-faults.ts';
 import { tried } from './users.ts';
 
 const sourced = 6;
@@ -76,6 +78,28 @@ export const sourceKindsOfUsers: Kinds = {
         deleteClaim(world, claim);
         afterwards(world, 50, () => createClaim(world, claim, next));
       });
+    },
+  }),
+  /** The Warning on it meets a fault. */
+  warningMeets: kind({
+    weight: 7,
+    draw: (dice) => ({
+      claim: dice.below(sourced),
+      source: dice.pick(['Tape', ...changing]),
+      answer: dice.pick(['internal', 'lostBefore', 'lostAfter', 'timeoutAfter', 'hangsAfter', 'slower', 'twice']),
+      times: 1 + dice.below(4),
+    }),
+    act: (world, { claim, source, answer, times }) => {
+      world.network.open({
+        untilMs: world.schedule.elapsedMs + 20_000,
+        who: podOf(world, 'volume-data-source-validator'),
+        what: 'create events',
+        chance: 1,
+        times,
+        fault: answers[answer]!,
+      });
+      deleteClaim(world, claim);
+      afterwards(world, 50, () => createClaim(world, claim, source));
     },
   }),
   register: kind({
