@@ -217,6 +217,13 @@ describe('an event that is not written', () => {
     expect(it.counted()).toEqual({ invalid: 1 });
   });
 
+  it('[data-source-validator#DW4] given an API server that answers twice with 500, then the event is there later', async () => {
+    const fault: Fault = { kind: 'status', point: 'before', code: 500, reason: 'InternalError' };
+    const it = await aClaimOfUnknownKind({ faults: [eventsMeet(fault, 2)] });
+    await it.pass(5_000, 1_000);
+    expect(it.events().map(({ involvedObject }) => involvedObject.name)).toEqual(['data']);
+  });
+
   it('[data-source-validator#26] given more claims of unknown kinds than the recorder has room for, then each gets its event in the end, at the rate of the client, and no claim is counted later for that', async () => {
     const count = 10_000;
     const seed = Array.from({ length: count }, (_, index) => claimOf(foreignKind, { name: `claim-${index}` }));

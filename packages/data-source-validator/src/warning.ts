@@ -86,7 +86,7 @@ export function* warnUser({ unknown }: Observed): Flow<Conclusion> {
   const { claim, source, ageMs } = unknown;
   if (ageMs < patienceMs) return conclude('DW2', requeueAfter(patienceMs - ageMs));
   const delivery = yield* perform('DW3', report, claim, source);
-  if (delivery === 'dropped') return conclude('DW4', retry(new Error('the API server did not answer')));
+  if (delivery === 'dropped') return conclude('DW4', retry(new Error('the API server did not take it')));
   return conclude('DW3', done);
 }
 

@@ -599,6 +599,17 @@ describe('deliver', () => {
     expect([await again, stored().length]).toEqual(['written', 1]);
   });
 
+  it.each([408, 429, 500, 504])(
+    'given a server that answers once with %i, then dropped after one try',
+    async (code) => {
+      const fault: Fault = { kind: 'status', point: 'before', code, reason: '' };
+      const { clock, recorder, writes } = aFixture([{ when: isCreate, fault, times: 1 }]);
+      const delivered = recorder.deliver(claim('data'), warning('x'));
+      await clock.advance(0);
+      expect([await delivered, writes().length, clock.pending]).toEqual(['dropped', 0, 0]);
+    },
+  );
+
   it('given a refusal by the server, or an object without a kind, then refused', async () => {
     const { clock, recorder } = aFixture([
       { when: isCreate, fault: { kind: 'status', point: 'before', code: 403, reason: 'Forbidden' } },

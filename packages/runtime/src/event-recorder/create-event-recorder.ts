@@ -13,7 +13,7 @@ import type { Random } from '../clock/random.ts';
 import type { Logger } from '../log/logger.ts';
 import { createEventBuilder } from './build-event.ts';
 import { type Correlated, createCorrelator } from './correlator.ts';
-import { writeEvent } from './event-writer.ts';
+import { isPassing, writeEvent } from './event-writer.ts';
 import type { AwaitableRecorder, Delivery, RecordedEvent } from './recorder.ts';
 
 export interface EventRecorderDeps {
@@ -155,6 +155,11 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
         finish(line, 'written');
         return;
       case 'rejected':
+        if (ended !== undefined && isPassing(result.error)) {
+          logger.error(result.error, 'Unable to write event (its sender may repeat it)', factsOf(event));
+          finish(line, 'dropped');
+          return;
+        }
         if (result.expected) logger.info(5, 'Server rejected event (will not retry!)', { err: result.error });
         else logger.error(result.error, 'Server rejected event (will not retry!)', factsOf(event));
         finish(line, 'refused');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ApiClient } from '../api/client.ts';
 import { isAlreadyExists, isNamespaceTerminating } from '../api/error-predicates.ts';
+import { ApiError } from '../api/errors.ts';
 import { ignoreNotFound } from '../api/ignore-not-found.ts';
 import type { Event } from '../api/objects.ts';
 import { events } from '../api/resource.ts';
@@ -13,6 +14,11 @@ export type WriteResult =
   | { readonly kind: 'unanswered'; readonly error: TransportError }
   /** The server refused the event. `expected`: a refusal that no user can prevent. */
   | { readonly kind: 'rejected'; readonly error: unknown; readonly expected: boolean };
+
+/** The refusal of a server that has a trouble of its own: the same event may be taken later. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof ApiError && (error.status >= 500 || error.status === 408 || error.status === 429);
+}
 
 /** One request, or two. Shorter than the client's default: an event is not worth a long wait, and others wait behind it. */
 const timeoutMs = 10_000;

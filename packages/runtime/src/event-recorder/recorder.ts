@@ -25,7 +25,7 @@ export interface AwaitableRecorder extends EventRecorder {
 
 /**
  * `filtered`: not written, because the object has too many events. `refused`: by the server, or before it was sent, and it will be again.
- * `dropped`: there was no room or no answer, so another attempt may succeed.
+ * `dropped`: there was no room or no answer, or a server with a trouble of its own (5xx, 408, 429), so another attempt may succeed.
  */
 export type Delivery = 'written' | 'filtered' | 'refused' | 'dropped';
 
