@@ -15,7 +15,7 @@ import { type NodeDriver, type NodeOptions, stubDriver, type Sim, startSim } fro
 import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
 import { startInstallation, type Installation, type MoreOfPrograms } from './installation.ts';
 import { aboutOf, isRefusedEvent } from './invariants/refused-events.ts';
-import { lostHealth } from './invariants/healthy.ts';
+import { lostHealth, strangeHealth } from './invariants/healthy.ts';
 import { createNetwork, type Network, pathOf } from './network.ts';
 import { type DriverActor, startDrivers } from './driver.ts';
 import { driverName, nodeIdOf, nodeName } from './names.ts';
@@ -53,8 +53,8 @@ export interface WorldRecord {
   readonly overwritten: Set<string>;
   /** UIDs of objects about which an event was refused. Its sender does not repeat it. */
   readonly silenced: Set<string>;
-  /** When a volume of the first driver became sick, by handle. */
-  readonly sickSinceMs: Map<string, number>;
+  /** Since when volumes of the first driver are sick, by handle. Undefined: they have been. */
+  readonly sick: Map<string, number | undefined>;
   /** UIDs of claims whose health was written by hand. */
   readonly healthByHand: Set<string>;
   /** UIDs of claims whose volume an administrator has given up, with its PersistentVolume. */
@@ -74,7 +74,7 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
     foreign: [],
     overwritten: new Set(),
     silenced: new Set(),
-    sickSinceMs: new Map(),
+    sick: new Map(),
     healthByHand: new Set(),
     givenUp: new Set(),
   };
@@ -95,7 +95,7 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
         onRequest: (process, target, fault) => {
           const { verb, resource, name = '' } = target;
           if (resource === 'leases' || verb === 'watch') return;
-          const sick = { sinceMs: record.sickSinceMs, nowMs: schedule.elapsedMs };
+          const sick = { handles: record.sick, nowMs: schedule.elapsedMs };
           const lost = lostHealth(sim.server, target, sick);
           if (lost !== undefined) drivers[0].checks.breach(lost);
           if (isRefusedEvent(target, fault)) record.silenced.add(aboutOf(target));
@@ -145,8 +145,9 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
     look: () => {
       for (const { checks } of drivers) checks.look();
       const now = `${sim.server.revision()} ${drivers[0].model.calls.length}`;
-      if (moments.length === 0 || now === seen) return;
+      if (now === seen || (moments.length === 0 && shape.health === undefined)) return;
       seen = now;
+      if (shape.health !== undefined) strangeHealth(sim.server.objects, record.sick).forEach(drivers[0].checks.breach);
       moments = moments.filter((isOver) => !isOver());
     },
     breaches: () => drivers.flatMap(({ checks }) => checks.breaches()),

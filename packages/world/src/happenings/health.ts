@@ -25,8 +25,9 @@ function fall(world: World, claim: PersistentVolumeClaim | undefined, sickness: 
   const { reported, shown } = sicknesses[sickness]!;
   const set = async (): Promise<void> => {
     await control.setHealth(csi.volumeHandle, reported);
-    if (shown.length === 0) record.sickSinceMs.delete(csi.volumeHandle);
-    else if (!record.sickSinceMs.has(csi.volumeHandle)) record.sickSinceMs.set(csi.volumeHandle, schedule.elapsedMs);
+    const sinceMs = record.sick.get(csi.volumeHandle) ?? schedule.elapsedMs;
+    if (shown.length > 0) record.sick.set(csi.volumeHandle, sinceMs);
+    else if (record.sick.has(csi.volumeHandle)) record.sick.set(csi.volumeHandle, undefined);
   };
   set().catch(() => undefined);
 }
@@ -109,7 +110,8 @@ export const healthKinds: Kinds = {
   driverLies: kind({
     weight: 6,
     draw: (dice) => ({ lie: dice.pick(Object.keys(lies)), times: 1 + dice.below(3) }),
-    act: ({ drivers: [main] }, { lie, times }) => {
+    act: ({ drivers: [main], record }, { lie, times }) => {
+      record.sick.set('volume-1', record.sick.get('volume-1'));
       const [method, action] = lies[lie]!;
       main.model.faults.add({ method: `Controller${method}VolumeHealth`, times, action });
     },
