@@ -57,7 +57,7 @@ export function beginRest({ drivers, sim }: World): Rest {
         count(what, (times - (reported.get(what) ?? 0)) * (mostAttempts / lateReports));
       return [...counts]
         .filter(([, times]) => times > mostAttempts)
-        .map(([what, times]) => `repetition: ${what}, ${times} attempts in ${restMs / 1000} s`);
+        .map(([what, times]) => `repetition: ${what}, ${Math.round(times)} attempts in ${restMs / 1000} s`);
     },
   };
 }
