@@ -21,6 +21,10 @@ const others: Readonly<Record<string, { readonly what: string; readonly run: () 
     what: 'csi-external-health-monitor-controller beside upstream’s (UPSTREAM_BIN=<folder>)',
     run: () => import('./claims/health-monitor.ts'),
   },
+  informers: {
+    what: 'our informers beside those of client-node and the watch of Pepr (FLUENT_CLIENT=<folder of kubernetes-fluent-client>)',
+    run: () => import('./informers/main.ts'),
+  },
   'memory-limits': {
     what: 'how the images start in small memory limits, warm and from a cold page cache (as root)',
     run: () => import('./memory-limits/main.ts'),

@@ -97,3 +97,18 @@ it('given a pod that the level does not allow, when it is created there, then it
   expect(refused.stderr).toContain('violates PodSecurity "restricted:latest"');
   await kubectl(['delete', 'namespace', namespace, '--wait=false']);
 });
+
+it('[packaging#6] given a container whose command is null, as a patch of a deployment leaves it, when it is created, then it has no command, and the entrypoint of the image counts', async () => {
+  const namespace = await createNamespace('privileged');
+  const storedWith = async (command: readonly string[] | null): Promise<object> => {
+    const containers = [{ name: 'csi-attacher', image: 'registry.example.com/csi-attacher:v1', command }];
+    const metadata = { name: 'attacher', namespace };
+    const template = { metadata: { labels: { app: 'a' } }, spec: { containers } };
+    const spec = { selector: { matchLabels: { app: 'a' } }, template };
+    const input = JSON.stringify({ apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec });
+    const stored = await kubectl(['create', '--dry-run=server', '--output=json', '--filename=-'], { input });
+    return (JSON.parse(stored) as ApiObject)['spec'].template.spec.containers[0];
+  };
+  expect(await storedWith(null)).not.toHaveProperty('command');
+  expect(await storedWith(['/other'])).toHaveProperty('command', ['/other']);
+});

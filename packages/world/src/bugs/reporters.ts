@@ -87,8 +87,8 @@ const healthMonitor: readonly Bug[] = [
     edits: [
       {
         file: 'packages/health-monitor/src/claim/steps.ts',
-        find: "  const options = { subresource: 'status', timeoutMs",
-        replace: '  const options = { timeoutMs',
+        find: "    subresource: 'status',\n    fieldValidation",
+        replace: '    fieldValidation',
       },
     ],
   },
