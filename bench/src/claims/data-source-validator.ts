@@ -46,7 +46,7 @@ async function ofSources(command: string): Promise<Numbers> {
 const ours = await measured(join(repositoryRoot, 'dist', 'bin', name));
 const theirs = upstream === '' ? undefined : await measured(join(upstream, name));
 const version = upstream === '' ? 'not measured' : versionOf(join(upstream, name));
-const setting = `Node.js ${process.version}; ${machine}, shared with other work; upstream ${version}`;
+const setting = `Node.js ${process.version}; ${machine}; upstream ${version}`;
 const section = `${setting}.\n\n${comparison(rows, { ours, theirs })}`;
 console.log(section);
 if (!process.argv.includes('--quick')) rewriteSection('data-source-validator', section);

@@ -87,7 +87,7 @@ const ours = await measured(join(repositoryRoot, 'dist', 'bin', name));
 const theirs = upstream === '' ? undefined : await measured(join(upstream, name));
 const version = upstream === '' ? 'not measured' : versionOf(join(upstream, name));
 const note = version.startsWith('v0.18.') ? ', which watches pods too, and reports by events and not in claims' : '';
-const setting = `Node.js ${process.version}; ${machine}, shared with other work; upstream ${version}${note}`;
+const setting = `Node.js ${process.version}; ${machine}; upstream ${version}${note}`;
 const section = `${setting}.\n\n${comparison(rows, { ours, theirs })}`;
 console.log(section);
 if (!process.argv.includes('--quick')) rewriteSection('health-monitor', section);
