@@ -9,6 +9,7 @@ import { writeFileSync } from 'node:fs';
 import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { createTestAuthority } from '@csi-sidecars/runtime/testing';
+import { kubeconfigText } from '../kubeconfig.ts';
 import { anObject } from '../runtime/objects.ts';
 
 export interface Content {
@@ -138,7 +139,7 @@ function answer(stream: ServerHttp2Stream, status: number, body: object): void {
   stream.end(JSON.stringify(body));
 }
 
-/** Of `/api/v1/namespaces/NAMESPACE/persistentvolumeclaims/NAME/status`. */
+/** Merges the status of the body into the claim of `/api/v1/namespaces/NAMESPACE/persistentvolumeclaims/NAME/status`. */
 function patched(parts: readonly string[], body: string): object {
   const claim = collections.get('persistentvolumeclaims')?.get(`${parts[4]}/${parts[6]}`);
   if (claim === undefined) throw new Error(`no claim ${parts.join('/')}`);
@@ -197,18 +198,6 @@ process.on('message', (order: Order) => {
 process.on('disconnect', () => process.exit());
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
-  const cluster = {
-    server: `https://127.0.0.1:${port}`,
-    'certificate-authority-data': Buffer.from(authority.ca).toString('base64'),
-  };
-  const config = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'bench',
-    contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench' } }],
-    clusters: [{ name: 'bench', cluster }],
-    users: [{ name: 'bench', user: { token: 'bench' } }],
-  };
-  writeFileSync(process.argv[2] ?? '', JSON.stringify(config));
+  writeFileSync(process.argv[2] ?? '', kubeconfigText({ port, ca: authority.ca }));
   process.send?.({});
 });

@@ -17,7 +17,7 @@ import type { Death, Order, Report } from './server.ts';
 const count = 20_000;
 const changes = 10_000;
 const perSecond = 1_000;
-/** Of the servers whose watches die: how many there are does not matter then. */
+/** The number of objects where watches die: the time of a recovery does not depend on it. */
 const few = 200;
 /** For how long a change is waited for. Pepr's watch looks again after five minutes. */
 const patienceMs = 400_000;

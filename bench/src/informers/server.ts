@@ -9,6 +9,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestAuthority } from '@csi-sidecars/runtime/testing';
+import { kubeconfigText } from '../kubeconfig.ts';
 import { anObject } from '../runtime/objects.ts';
 
 /** How open watches end; `main.ts` has a sentence for each. */
@@ -159,16 +160,6 @@ server.listen(0, '127.0.0.1', () => {
 });
 
 function writeKubeconfig(port: number): void {
-  const ca = Buffer.from(authority.ca).toString('base64');
-  const cluster = { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': ca };
-  const kubeconfig = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'bench', cluster }],
-    users: [{ name: 'bench', user: { token: 'bench' } }],
-    contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench' } }],
-    'current-context': 'bench',
-  };
-  writeFileSync(join(folder, 'kubeconfig'), JSON.stringify(kubeconfig));
+  writeFileSync(join(folder, 'kubeconfig'), kubeconfigText({ port, ca: authority.ca }));
   send({ kind: 'listening' });
 }

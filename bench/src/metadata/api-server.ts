@@ -8,6 +8,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createTestAuthority } from '@csi-sidecars/runtime/testing';
+import { kubeconfigText } from '../kubeconfig.ts';
 
 export const driverName = 'bench.example.com';
 export const namespace = 'bench';
@@ -44,21 +45,7 @@ export async function startStubApiServer(folder: string): Promise<StubApiServer>
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const kubeconfig = join(folder, 'kubeconfig');
-  const cluster = {
-    server: `https://127.0.0.1:${port}`,
-    'certificate-authority-data': Buffer.from(authority.ca).toString('base64'),
-  };
-  writeFileSync(
-    kubeconfig,
-    JSON.stringify({
-      apiVersion: 'v1',
-      kind: 'Config',
-      'current-context': 'bench',
-      contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench' } }],
-      clusters: [{ name: 'bench', cluster }],
-      users: [{ name: 'bench', user: { token: 'sidecar' } }],
-    }),
-  );
+  writeFileSync(kubeconfig, kubeconfigText({ port, ca: authority.ca, token: 'sidecar' }));
   return {
     kubeconfig,
     reviews,

@@ -15,7 +15,7 @@ type Call = ServerWritableStream<{ readonly snapshot_name: string }, Buffer>;
 
 const [folder = ''] = process.argv.slice(2);
 const method = '/snapshotmetadata.SnapshotMetadata/GetMetadataAllocated';
-/** Of 256 blocks. */
+/** A message with 256 blocks. */
 const message = Buffer.alloc(2_850, 1);
 
 setDefaultHighWaterMark(false, 16 * 1024);

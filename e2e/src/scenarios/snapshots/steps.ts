@@ -68,7 +68,7 @@ export async function startPlainDriver(ctx: ScenarioContext, options: AnnouncedD
   await ctx.startDriver({ ...options, settings: { capabilities: plain, ...options.settings } });
 }
 
-/** Of these groups. Default: those of snapshots and of group snapshots. */
+/** Installs the definitions of these API groups. Default: those of snapshots and of group snapshots. */
 export async function installDefinitions(ctx: ScenarioContext, groups?: readonly SnapshotGroup[]): Promise<void> {
   const pass = (ms: number): Promise<void> => ctx.testRun.clock.sleep(ms, ctx.signal);
   await installSnapshotApi(ctx.api, { ...(groups !== undefined && { groups }), pass });

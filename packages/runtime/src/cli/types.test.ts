@@ -7,7 +7,7 @@ import { typesText } from './types.ts';
 const example = join(import.meta.dirname, '../../example');
 const read = (name: string): string => readFileSync(join(example, name), 'utf8');
 
-/** Of a definition whose spec has these properties. YAML is a superset of JSON. */
+/** The text of a definition whose spec has these properties: JSON, which YAML includes. */
 function definition(properties: object, more: object = {}): string {
   const schema = { type: 'object', properties: { spec: { type: 'object', properties } } };
   const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }];

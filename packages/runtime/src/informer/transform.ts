@@ -36,7 +36,7 @@ export function identityOf(metadata: ObjectMeta | undefined): ObjectMeta {
 export interface PrepareOptions<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly transform: Transform<T> | undefined;
-  /** Of what the transform keeps. Default: everything. */
+  /** Says whether an object that the transform keeps is kept. Default: every one is. */
   readonly isKept?: ((object: T) => boolean) | undefined;
   /** `frozen` makes every cached object immutable at run time: a test aid. */
   readonly objects: 'plain' | 'frozen';

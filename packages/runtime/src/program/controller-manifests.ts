@@ -23,7 +23,7 @@ export interface ControllerAccess {
 
 export interface DeploymentOptions {
   readonly image: string;
-  /** Of the Deployment, and of the lease unless that names another. */
+  /** The Deployment is created there, and the lease as well unless it names another namespace. */
   readonly namespace: string;
   /** Default: two with a lease, one without. */
   readonly replicas?: number;
