@@ -4,8 +4,15 @@ import { durationsOf, summaryOf, type SuiteRun } from './durations.ts';
 
 const suites: readonly SuiteRun[] = [
   { name: 'check', line: 'check: 1 passed', startSeconds: 0, seconds: 14.25 },
-  { name: 'unit', line: 'unit: 2 passed', startSeconds: 14.25, seconds: 90, report: 'vitest' },
-  { name: 'e2e on sim', line: 'e2e on sim: 2 passed', startSeconds: 107, seconds: 300, report: 'e2e-sim' },
+  { name: 'unit', line: 'unit: 2 passed', startSeconds: 14.25, seconds: 90, cpuSeconds: 80, report: 'vitest' },
+  {
+    name: 'e2e on sim',
+    line: 'e2e on sim: 2 passed',
+    startSeconds: 107,
+    seconds: 300,
+    cpuSeconds: 100.4,
+    report: 'e2e-sim',
+  },
   { name: 'e2e on node', line: 'e2e on node: left out' },
   { name: 'csi-sanity', line: 'csi-sanity: 0 passed, 1 failed', startSeconds: 104.25, seconds: 3, report: 'sanity' },
 ];
@@ -58,12 +65,12 @@ it('given suites that ran and one that did not, then the summary ends with the s
     '    2.5 s  packages/b/src/slow.test.ts',
     '    0.0 s  packages/a/src/quick.test.ts',
     '',
-    '=== summary: when each suite began, and how long it took, in minutes',
-    '  0:00   0:14  check: 1 passed',
-    '  0:14   1:30  unit: 2 passed',
-    '  1:44   0:03  csi-sanity: 0 passed, 1 failed',
-    '  1:47   5:00  e2e on sim: 2 passed',
-    '  0:00   6:47  all of it',
+    '=== summary: when each suite began, how long it took, and its CPU time, in minutes',
+    '  0:00   0:14   0:00  check: 1 passed',
+    '  0:14   1:30   1:20  unit: 2 passed',
+    '  1:44   0:03   0:00  csi-sanity: 0 passed, 1 failed',
+    '  1:47   5:00   1:40  e2e on sim: 2 passed',
+    '  0:00   6:47   3:00  all of it',
     'e2e on node: left out',
   ]);
 });
@@ -96,6 +103,6 @@ it('given a run of which no suite left a report, then the summary has no empty l
   const empty = durationsOf(suites, () => undefined, '/repo');
   expect(summaryOf(suites, empty).slice(0, 2)).toEqual([
     '',
-    '=== summary: when each suite began, and how long it took, in minutes',
+    '=== summary: when each suite began, how long it took, and its CPU time, in minutes',
   ]);
 });

@@ -9,6 +9,8 @@ export interface SuiteRun {
   /** How long after the beginning of the run it began, and how long it took. Absent: it was not run. */
   readonly startSeconds?: number;
   readonly seconds?: number;
+  /** CPU time of its processes. */
+  readonly cpuSeconds?: number;
   /** Its report: `reports/<report>.json`. */
   readonly report?: string;
   /** What failed in it passed when it ran again, alone. */
@@ -64,17 +66,23 @@ export function durationsOf(suites: readonly SuiteRun[], read: (report: string) 
 /** The summary at the end of `npm test`, without its closing line. */
 export function summaryOf(suites: readonly SuiteRun[], { scenarios, testFiles }: Durations): readonly string[] {
   const ran = suites
-    .flatMap(({ line, startSeconds = 0, seconds }) => (seconds === undefined ? [] : [{ line, startSeconds, seconds }]))
+    .flatMap(({ line, startSeconds = 0, seconds, cpuSeconds = 0 }) =>
+      seconds === undefined ? [] : [{ line, startSeconds, seconds, cpuSeconds }],
+    )
     .toSorted((a, b) => a.startSeconds - b.startSeconds);
   const notRun = suites.filter(({ seconds }) => seconds === undefined);
+  const cpu = ran.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
   const whole = Math.max(0, ...ran.map(({ startSeconds, seconds }) => startSeconds + seconds));
   return [
     ...section('slowest scenarios', scenarios, ({ suite, scenario }) => `${scenario} (${suite})`),
     ...section('slowest test files', testFiles, ({ file }) => file),
     '',
-    '=== summary: when each suite began, and how long it took, in minutes',
-    ...ran.map(({ line, startSeconds, seconds }) => `${minutes(startSeconds)} ${minutes(seconds)}  ${line}`),
-    `${minutes(0)} ${minutes(whole)}  all of it`,
+    '=== summary: when each suite began, how long it took, and its CPU time, in minutes',
+    ...ran.map(
+      ({ line, startSeconds, seconds, cpuSeconds }) =>
+        `${minutes(startSeconds)} ${minutes(seconds)} ${minutes(cpuSeconds)}  ${line}`,
+    ),
+    `${minutes(0)} ${minutes(whole)} ${minutes(cpu)}  all of it`,
     ...notRun.map(({ line }) => line),
   ];
 }

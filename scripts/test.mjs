@@ -57,6 +57,8 @@ const began = performance.now();
 const secondsSince = (moment) => Math.round(performance.now() - moment) / 1000;
 
 const children = new Set();
+/** CPU seconds of the suites that have ended. */
+let accounted = cpuOfChildren();
 let interrupted = false;
 // A terminal sends it to the suites as well. They end in order, and what they print is printed.
 process.once('SIGINT', () => (interrupted = true));
@@ -64,6 +66,15 @@ process.once('SIGTERM', () => {
   interrupted = true;
   for (const child of children) child.kill('SIGTERM');
 });
+
+/** CPU seconds of all children that have ended, with theirs: what Linux adds up for this process. 0 on other systems. */
+function cpuOfChildren() {
+  if (!existsSync('/proc/self/stat')) return 0;
+  const stat = readFileSync('/proc/self/stat', 'utf8');
+  // The fields after the name of the program, which may have spaces; a tick is a hundredth of a second.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[13]) + Number(fields[14])) / 100;
+}
 
 /** What it prints is printed whole when it ends, because others run beside it. */
 async function execute({ command, withGo }) {
@@ -80,7 +91,9 @@ async function execute({ command, withGo }) {
     child.once('close', (status) => resolve(status ?? 128));
   });
   children.delete(child);
-  return { code, output: Buffer.concat(output) };
+  const cpuSeconds = cpuOfChildren() - accounted;
+  accounted += cpuSeconds;
+  return { code, cpuSeconds, output: Buffer.concat(output) };
 }
 
 async function runSuite(suite) {
@@ -99,7 +112,7 @@ async function runSuite(suite) {
   }
   process.stdout.write(`--- ${suite.name} begins\n`);
   const started = performance.now();
-  const { code, output } = await execute(suite);
+  const { code, cpuSeconds, output } = await execute(suite);
   const seconds = secondsSince(started);
   process.stdout.write(`\n=== ${suite.name} (${seconds.toFixed(1)} s)\n`);
   process.stdout.write(output);
@@ -118,7 +131,7 @@ async function runSuite(suite) {
   total.skipped += counts.skipped ?? 0;
   const notApplicable = counts.notApplicable > 0 ? `${counts.notApplicable} not applicable, ` : '';
   const line = `${suite.name}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped ?? 0} skipped, ${notApplicable}exit code ${code}`;
-  runs.push({ ...run, line, seconds, failed: counts.failed });
+  runs.push({ ...run, line, seconds, cpuSeconds, failed: counts.failed });
 }
 
 await runInLanes(chosen, lanes, runSuite);
