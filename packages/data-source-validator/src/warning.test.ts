@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { aClaim, aPopulator, claimOf, foreignKind, validKind } from '../testing/builders.ts';
 import { aValidator, type FixtureOptions } from '../testing/validator-fixture.ts';
 import { clusterRules } from './rbac.ts';
+import { patienceMs } from './warning.ts';
 
 const eventsMeet = (fault: Fault, times = Infinity): FaultRule => ({
   when: ({ verb, resource }) => verb === 'create' && resource === 'events',
@@ -222,6 +223,18 @@ describe('an event that is not written', () => {
     const it = await aClaimOfUnknownKind({ faults: [eventsMeet(fault, 2)] });
     await it.pass(5_000, 1_000);
     expect(it.events().map(({ involvedObject }) => involvedObject.name)).toEqual(['data']);
+  });
+
+  it('[data-source-validator#DW4] given an API server that refuses all events, then those of all claims together are tried again at most ten times a second after the first hundred', async () => {
+    const fault: Fault = { kind: 'status', point: 'before', code: 500, reason: 'InternalError' };
+    let tried = 0;
+    const count = 300;
+    const it = await aValidator({
+      seed: Array.from({ length: count }, (_, index) => claimOf(foreignKind, { name: `claim-${index}` })),
+      faults: [{ ...eventsMeet(fault), when: (request) => eventsMeet(fault).when(request) && (tried += 1) > 0 }],
+    });
+    await it.pass(patienceMs + 10_000, 100);
+    expect(tried).toBe(count + 100 + 10 * 10);
   });
 
   it('[data-source-validator#26] given more claims of unknown kinds than the recorder has room for, then each gets its event in the end, at the rate of the client, and no claim is counted later for that', async () => {
