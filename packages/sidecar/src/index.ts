@@ -91,7 +91,7 @@ export type {
   ProgramDeps,
 } from './process/run-controller-program.ts';
 export { openTracing } from './tracing/open.ts';
-export { loadTracing } from './tracing/tracing.ts';
+export { loadTracing } from './tracing/open.ts';
 export type { Tracing } from './tracing/tracing.ts';
 export { runProgram } from './process/run-program.ts';
 export type { ProgramOptions } from './process/run-program.ts';

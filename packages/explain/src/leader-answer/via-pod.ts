@@ -12,7 +12,8 @@ import { type Leader, leaderOf, type Question } from '../actors/leader.ts';
 import { argumentsOf, containerOf, namesDriver } from '../actors/programs.ts';
 import { type Reader, valueOf } from '../cluster/reader.ts';
 import { nameOf } from '../facts/objects.ts';
-import type { AskPod, PodPort } from '../port-forward/pod-port.ts';
+import type { AskPod } from '../port-forward/pod-port.ts';
+import type { PodPort } from '../port-forward/websocket.ts';
 import type { Program } from '../verdict.ts';
 import type { Endpoint } from './endpoint.ts';
 

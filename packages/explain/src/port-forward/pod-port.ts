@@ -2,12 +2,7 @@
 /** A GET of a port of a pod, through the API server, with the credentials of the command. */
 import type { ApiConnection } from '@csi-sidecars/runtime/internal';
 import { askHttp, type HttpAnswer } from '../leader-answer/http.ts';
-
-export interface PodPort {
-  readonly namespace: string;
-  readonly pod: string;
-  readonly port: number;
-}
+import type { PodPort } from './websocket.ts';
 
 /** `path` has its query. Rejects when there is no answer, when it has more than 64 KiB, and with the reason of the signal. */
 export type AskPod = (target: PodPort, path: string, signal: AbortSignal) => Promise<HttpAnswer>;

@@ -9,7 +9,12 @@ import type { IncomingMessage } from 'node:http';
 import { Duplex } from 'node:stream';
 import type { DialedConnection } from '@csi-sidecars/runtime/internal';
 import { WebSocket } from 'ws';
-import type { PodPort } from './pod-port.ts';
+
+export interface PodPort {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly port: number;
+}
 
 const subprotocol = 'v4.channel.k8s.io';
 const dataChannel = 0;

@@ -3,7 +3,6 @@
 import { forbidden, Refusal } from './status.ts';
 import type { PlacedRule } from '../../src/api/policy-rule.ts';
 import type { Resource } from '../../src/api/resource.ts';
-import { isReview } from './reviews.ts';
 import type { Route } from './route.ts';
 
 export type AccessRule = PlacedRule;
@@ -42,6 +41,12 @@ export function authorize(subject: Subject, route: Route): void {
 }
 
 type Action = Pick<Route, 'group' | 'resource' | 'subresource' | 'namespace' | 'name'> & { readonly verb: string };
+
+/** It asks what its caller may do. */
+export function isReview({ group, resource }: Pick<Route, 'group' | 'resource'>): boolean {
+  const names = ['selfsubjectrulesreviews', 'selfsubjectaccessreviews'];
+  return group === 'authorization.k8s.io' && names.includes(resource);
+}
 
 export function allows(rule: AccessRule, route: Action): boolean {
   const resource = route.subresource === undefined ? route.resource : `${route.resource}/${route.subresource}`;

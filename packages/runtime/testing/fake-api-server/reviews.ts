@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What a caller may do, as it asks for it: SelfSubjectRulesReview and SelfSubjectAccessReview. They store nothing. */
-import { allows, type AccessRule, type Subject } from './access.ts';
+import { allows, type AccessRule, isReview, type Subject } from './access.ts';
 import type { Answer } from './answers.ts';
 import type { Route } from './route.ts';
 import { badRequest } from './status.ts';
@@ -17,11 +17,6 @@ interface Asked {
       readonly name?: string;
     };
   };
-}
-
-export function isReview({ group, resource }: Pick<Route, 'group' | 'resource'>): boolean {
-  const names = ['selfsubjectrulesreviews', 'selfsubjectaccessreviews'];
-  return group === 'authorization.k8s.io' && names.includes(resource);
 }
 
 /** Undefined: it is no review. */

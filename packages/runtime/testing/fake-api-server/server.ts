@@ -10,7 +10,7 @@
  * garbage collection by owner references, aggregated discovery.
  */
 import { answer, checkTarget, type Answer } from './answers.ts';
-import { authorize, everybodyIsAdmin, unauthorized, type Authenticate, type Subject } from './access.ts';
+import { authorize, everybodyIsAdmin, isReview, unauthorized, type Authenticate, type Subject } from './access.ts';
 import { badRequest, noSuchPath, Refusal, statusBody, unsupportedMediaType } from './status.ts';
 import { builtInTypes } from './built-in.ts';
 import { createJournal, type RequestRecord } from './journal.ts';
@@ -21,7 +21,7 @@ import { describeOpenApi } from './openapi.ts';
 import { discover } from './discovery.ts';
 import { encodeJson } from './json.ts';
 import { openWatch, type Watch } from './watch.ts';
-import { answerReview, isReview } from './reviews.ts';
+import { answerReview } from './reviews.ts';
 import { parseRoute, type Route } from './route.ts';
 import { representationFor } from './representation.ts';
 import { parseJson } from '../../src/api/json.ts';

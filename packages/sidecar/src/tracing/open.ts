@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Tracing of a process by its flags. Without `--tracing-endpoint` nothing is loaded and nothing is opened, whatever the environment says. */
+/**
+ * Tracing of a process by its flags. Without `--tracing-endpoint` nothing is loaded and nothing is opened, whatever the environment says. The
+ * library that exports spans is a bundle of its own, which scripts/bundle.ts makes of `otlp.ts`.
+ */
 import type { Logger, Metrics } from '@csi-sidecars/runtime';
 import { ExitError, exitCodes, orExit } from '../process/exit.ts';
 import type { ProgramHost } from '../process/host.ts';
 import type { TracingValues } from '../programs/shared-flags.ts';
 import { readTracing } from './settings.ts';
-import { loadTracing, type Tracing } from './tracing.ts';
+import type { OpenTracing, Tracing } from './tracing.ts';
 
 export interface OpenedBy {
   readonly program: string;
@@ -29,4 +32,9 @@ export async function openTracing(host: ProgramHost, by: OpenedBy): Promise<Trac
   const { samplingRatio, traceIds } = settings;
   log.info(0, 'Tracing', { collector: settings.endpoint.host, samplingRatio, traceIds });
   return tracing;
+}
+
+export async function loadTracing(): Promise<OpenTracing> {
+  const { openTracing: open } = await import('./otlp.ts');
+  return open;
 }

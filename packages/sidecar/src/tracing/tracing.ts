@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * Traces of a process, as the rest of the process sees them. The library that exports them is loaded by `loadTracing` and by nothing else: it is
- * a bundle of its own, which scripts/bundle.ts makes of `otlp.ts`.
- */
+/** Traces of a process, as the rest of the process sees them. */
 import type { Clock, Files, Logger, Metrics, Random, Tracer } from '@csi-sidecars/runtime';
 import type { TracingSettings } from './settings.ts';
 
@@ -33,8 +30,3 @@ export interface TracingOptions extends TracingSettings {
 }
 
 export type OpenTracing = (deps: TracingDeps, options: TracingOptions) => Tracing;
-
-export async function loadTracing(): Promise<OpenTracing> {
-  const { openTracing } = await import('./otlp.ts');
-  return openTracing;
-}
