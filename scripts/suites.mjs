@@ -41,6 +41,21 @@ export const suites = [
     again: vitestAgain(),
     after: ['packages for file systems and a real kubelet', 'build'],
   },
+  {
+    name: 'set-up for a real kubelet',
+    command: 'npm run node-setup --silent',
+    needs: 'system changes',
+    after: ['foreign programs'],
+  },
+  {
+    name: 'e2e on node',
+    command:
+      'npm run e2e --silent -- --control-plane=node --only=M-,N-,I-,P-22,P-23,C-04,R-01,R-03,R-15,S-22,S-23,X-05,X-09 --concurrency=2',
+    report: 'e2e-node',
+    again: scenariosAgain('node'),
+    needs: 'system changes',
+    after: ['build', 'set-up for a real kubelet'],
+  },
   { name: 'programs', command: 'node scripts/programs.ts', report: 'programs', after: ['build'] },
   {
     name: 'images',
@@ -112,13 +127,7 @@ export const suites = [
     needs: 'go',
     after: ['build', 'foreign programs'],
   },
-  {
-    name: 'set-up for a real kubelet',
-    command: 'npm run node-setup --silent',
-    needs: 'system changes',
-    after: ['foreign programs'],
-  },
-  // Limits of time and memory are what the next three are about.
+  // Limits of time and memory are what the next two are about.
   {
     name: 'programs under flood',
     command: 'node scripts/programs.ts --flooded',
@@ -134,16 +143,6 @@ export const suites = [
     again: vitestAgain(),
     needs: 'system changes',
     after: ['images', 'packages for file systems and a real kubelet'],
-    alone: true,
-  },
-  {
-    name: 'e2e on node',
-    command:
-      'npm run e2e --silent -- --control-plane=node --only=M-,N-,I-,P-22,P-23,C-04,R-01,R-03,R-15,S-22,S-23,X-05,X-09 --concurrency=2',
-    report: 'e2e-node',
-    again: scenariosAgain('node'),
-    needs: 'system changes',
-    after: ['build', 'set-up for a real kubelet'],
     alone: true,
   },
 ];
