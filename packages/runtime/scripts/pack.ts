@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * `npm pack` of this package: JavaScript and type declarations in `dist`, and a package.json that names them. In the workspace the
+ * `npm pack` of this package: JavaScript and type declarations in `dist`, which compile without client-node, and a package.json that names them. In the workspace the
  * package is imported as its sources, because Node.js strips types outside of node_modules only; so the manifest is replaced
  * while npm packs, and restored afterwards. A pack that was interrupted in between is repaired by the next one.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeKinds } from './kinds.ts';
 
 const folder = join(import.meta.dirname, '..');
 const root = join(folder, '..', '..');
@@ -27,7 +28,13 @@ function prepare(): void {
     stdio: ['ignore', 2, 2],
   });
   if (status !== 0) process.exit(status ?? 1);
-  const { private: _private, scripts: _scripts, ...described } = JSON.parse(readFileSync(manifest, 'utf8'));
+  writeKinds(join(folder, 'dist'));
+  const {
+    private: _private,
+    scripts: _scripts,
+    devDependencies: _tools,
+    ...described
+  } = JSON.parse(readFileSync(manifest, 'utf8'));
   const published = {
     ...described,
     exports: {

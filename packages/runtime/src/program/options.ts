@@ -49,7 +49,10 @@ export interface RunControllerOptions extends Partial<ApiParts>, Partial<Program
   readonly lease?: LeaseOptions | undefined;
   /** What runs do in the API. What loops watch, and the lease, need no rule. For `controllerManifests` and for stories, which grant no more. */
   readonly rules?: readonly PlacedRule[];
-  /** A path, or the `KubeConfig` of client-node with a server. Default: the cluster that the process runs in. */
+  /**
+   * A path, or the `KubeConfig` of client-node with a server; either is read with the package `@kubernetes/client-node`. Default: the cluster that
+   * the process runs in, without that package.
+   */
   readonly kubeconfig?: string | ExportedConfig | undefined;
   /** `v1.2.3`, for the user agent. */
   readonly version?: string | undefined;

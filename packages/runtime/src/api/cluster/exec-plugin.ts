@@ -15,6 +15,7 @@ import process from 'node:process';
 import { createSecureContext } from 'node:tls';
 import type { Clock } from '../../clock/clock.ts';
 import { type Credential, type Identity, isSameCredential } from '../credentials.ts';
+import { loadClientNode } from './client-node.ts';
 import type { ExecPlugin } from './cluster-config.ts';
 
 /** All requests wait for the plugin. */
@@ -64,10 +65,7 @@ async function createRunner(
   { command, args, env, apiVersion, cluster }: ExecPlugin,
 ): Promise<Runner> {
   // Loaded only if a plugin is configured, because they make the start slower.
-  const [{ KubeConfig }, { spawn }] = await Promise.all([
-    import('@kubernetes/client-node/dist/config.js'),
-    import('node:child_process'),
-  ]);
+  const [{ KubeConfig }, { spawn }] = await Promise.all([loadClientNode(), import('node:child_process')]);
   const info = { kind: 'ExecCredential', apiVersion, spec: { cluster, interactive: false } };
   const exec = { command, args, env: [...env, { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }] };
   let exitCode: number | null | undefined;

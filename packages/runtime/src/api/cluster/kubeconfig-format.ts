@@ -9,17 +9,33 @@
  * - `tokenFile` and the extensions of a cluster: kept; client-node leaves them out. `token-file`, which it reads: not known;
  * - a relative command of an exec plugin: relative to the file; client-node resolves the paths of certificates only.
  */
-import type * as clientNode from '@kubernetes/client-node/dist/config_types.js';
 import { dirname, isAbsolute, join } from 'node:path';
+import { loadClientNode } from './client-node.ts';
 import { type FileError, type Files, readText } from './files.ts';
 
-export interface Cluster extends clientNode.Cluster {
+export interface Cluster {
+  readonly name: string;
+  readonly server: string;
+  readonly skipTLSVerify: boolean;
+  readonly caData?: string;
+  readonly caFile?: string;
+  readonly tlsServerName?: string;
+  readonly proxyUrl?: string;
   readonly disableCompression?: unknown;
   readonly extensions?: unknown;
 }
 
-export interface User extends clientNode.User {
+export interface User {
+  readonly name: string;
+  readonly certData?: string;
+  readonly certFile?: string;
+  readonly keyData?: string;
+  readonly keyFile?: string;
+  readonly token?: string;
   readonly tokenFile?: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly impersonateUser?: string;
   readonly exec?: Exec;
   readonly authProvider?: { readonly name?: string };
 }
@@ -62,11 +78,18 @@ export interface Wanted {
   readonly context?: string | undefined;
 }
 
+interface Context {
+  readonly name: string;
+  readonly cluster: string;
+  readonly user: string;
+  readonly namespace?: string;
+}
+
 /** Loads client-node, so it is called out of cluster only. */
 export async function readKubeconfig(files: Files, { paths, context = '' }: Wanted): Promise<Chosen & Named> {
   const parts = [];
   for (const path of paths) parts.push(await readFile(files, path));
-  const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
+  const { KubeConfig } = await loadClientNode();
   const config = new KubeConfig();
   config.loadFromOptions({
     currentContext: context || (parts.find(({ current }) => current !== '')?.current ?? ''),
@@ -87,7 +110,7 @@ export async function readKubeconfig(files: Files, { paths, context = '' }: Want
 
 interface Part {
   readonly current: string;
-  readonly contexts: clientNode.Context[];
+  readonly contexts: Context[];
   readonly clusters: Cluster[];
   readonly users: User[];
 }
@@ -95,10 +118,7 @@ interface Part {
 /** The entries of one file, with the paths in them resolved. */
 async function readFile(files: Files, path: string): Promise<Part> {
   const document = await parse(files, path);
-  const [{ KubeConfig }, reader] = await Promise.all([
-    import('@kubernetes/client-node/dist/config.js'),
-    import('@kubernetes/client-node/dist/config_types.js'),
-  ]);
+  const { KubeConfig, newClusters, newUsers } = await loadClientNode();
   const config = new KubeConfig();
   config.loadFromOptions({
     currentContext: document['current-context'] ?? '',
@@ -107,12 +127,12 @@ async function readFile(files: Files, path: string): Promise<Part> {
       const { server, 'disable-compression': disableCompression, extensions, ...fields } = said(cluster);
       // It cuts a slash off the end of the server, so that this one stands for none.
       const given = typeof server === 'string' && server !== '' ? server : '/';
-      const read = reader.newClusters([{ name, cluster: { ...fields, server: given } }]);
+      const read = newClusters([{ name, cluster: { ...fields, server: given } }]);
       return read.map((entry) => ({ ...entry, disableCompression, extensions }));
     }),
     users: named(document.users).flatMap(({ name, user }) => {
       const { tokenFile, 'token-file': _unknown, ...fields } = said(user);
-      return reader.newUsers([{ name, user: fields }]).map((entry) => ({ ...entry, tokenFile }));
+      return newUsers([{ name, user: fields }]).map((entry) => ({ ...entry, tokenFile }));
     }),
   });
   config.makePathsAbsolute(dirname(path));
