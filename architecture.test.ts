@@ -417,6 +417,15 @@ describe('what no file contains', () => {
     }).toEqual({ new: [], gone: [] });
   });
 
+  it('given the runtime, which is published for Node.js 22, then it uses no class that Node.js 22 lacks and that the types of Node.js declare', () => {
+    const found = offences(({ pkg, area, text }) => {
+      const used =
+        pkg === 'runtime' && area !== 'test' ? text.match(/\b((Async)?DisposableStack|SuppressedError)\b/g) : null;
+      return (used ?? []).map((name) => `uses ${name}`);
+    });
+    expect(found).toEqual([]);
+  });
+
   it('given a class, then it extends nothing but Error', () => {
     const found = offences(
       (source) =>

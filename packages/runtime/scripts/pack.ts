@@ -44,7 +44,8 @@ function prepare(): void {
       './package.json': './package.json',
     },
     bin: { 'csi-runtime': './dist/src/cli/main.js' },
-    engines: { node: '>=24' },
+    // Since this version TypeScript runs without a flag.
+    engines: { node: '>=22.18' },
   };
   copyFileSync(join(root, 'LICENSE'), licence);
   renameSync(manifest, kept);

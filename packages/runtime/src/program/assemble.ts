@@ -9,6 +9,7 @@
  */
 import type { ApiClient } from '../api/client.ts';
 import { withOutageLog } from '../api/outage-log.ts';
+import type { Timer } from '../clock/clock.ts';
 import { linkSignals } from '../clock/deadline.ts';
 import type { Controller } from '../controller/controller.ts';
 import type { DiagnosticsServer } from '../diagnostics/diagnostics-server.ts';
@@ -27,11 +28,11 @@ export interface AssemblyDeps extends Omit<LeaseDeps, 'connect' | 'onElector'>, 
   readonly elect?: ((work: LeadingWork, signal: AbortSignal) => Promise<ElectionResult>) | undefined;
 }
 
-export interface Assembly<Opened> {
+export interface Assembly<Opened extends AsyncDisposable | undefined> {
   /** Called for the controller, and again for a lease, which has a connection of its own. */
   readonly connect: (user: 'controller' | 'lease') => Promise<ApiConnection>;
-  /** Opens what is needed before HTTP is answered. The stack closes it. */
-  readonly open: (api: ApiConnection, stack: AsyncDisposableStack) => Promise<Opened>;
+  /** Opens what is needed before HTTP is answered. It is disposed of before the connection is closed. */
+  readonly open: (api: ApiConnection) => Promise<Opened>;
   /** Undefined: the program serves nothing. */
   readonly serve: (isHealthy: () => boolean) => Promise<DiagnosticsServer | undefined>;
   readonly prepare: (opened: Opened, diagnostics: DiagnosticsServer | undefined) => Promise<PreparedAssembly>;
@@ -62,17 +63,16 @@ export interface WorkBeside extends PreparedWork {
 /** How long the other controllers may take to end in order after one has ended. After a signal the limit of the process counts. */
 const drainMs = 25_000;
 
-export async function runAssembly<Opened>(
+export async function runAssembly<Opened extends AsyncDisposable | undefined>(
   { elect, ...deps }: AssemblyDeps,
   { connect, open, serve, prepare }: Assembly<Opened>,
   signal: AbortSignal,
 ): Promise<ElectionResult> {
-  await using stack = new AsyncDisposableStack();
   const api = await connect('controller');
-  stack.defer(api.close);
-  const opened = await open(api, stack);
+  await using _ = { [Symbol.asyncDispose]: api.close };
+  await using opened = await open(api);
   const electors: LeaderElector[] = [];
-  const diagnostics = stack.use(await serve(() => electors.every(({ isHealthy }) => isHealthy)));
+  await using diagnostics = await serve(() => electors.every(({ isHealthy }) => isHealthy));
   const { beside = [], ...prepared } = await prepare(opened, diagnostics);
   const { inspection, tracer } = deps;
   const main: WorkBeside = { ...prepared, name: 'main', client: api.client, inspection, tracer };
@@ -120,7 +120,8 @@ async function endTogether(
   signal: AbortSignal,
 ): Promise<ElectionResult> {
   using linked = linkSignals([signal]);
-  using drained = new DisposableStack();
+  const timers: Timer[] = [];
+  using _ = { [Symbol.dispose]: () => timers.forEach((timer) => timer.cancel()) };
   const late = Promise.withResolvers<ElectionResult>();
   let isLost = false;
   const ended = runs.map(async (run) => {
@@ -130,7 +131,7 @@ async function endTogether(
       return result;
     } finally {
       if (!linked.signal.aborted && runs.length > 1) {
-        drained.use(clock.timer(drainMs, () => late.resolve('lost')));
+        timers.push(clock.timer(drainMs, () => late.resolve('lost')));
         linked.abort(new OrderlyStop('another controller of the process has ended'));
       }
     }

@@ -29,9 +29,9 @@ function running(main: Work, other: Work, elect?: AssemblyDeps['elect']) {
   const client = createApiClient({ transport, clock, logger }, { userAgent: 'test', qps: -1, burst: 0 });
   const stop = new AbortController();
   const prepared = ({ run, before }: Work): PreparedWork => ({ lease: undefined, before, assemble: () => ({ run }) });
-  const assembly: Assembly<void> = {
+  const assembly: Assembly<undefined> = {
     connect: async () => ({ client, clientWith: () => client, close: () => Promise.resolve() }),
-    open: () => Promise.resolve(),
+    open: () => Promise.resolve(undefined),
     serve: () => Promise.resolve(undefined),
     prepare: async () => ({
       ...prepared(main),
@@ -56,14 +56,14 @@ const untilStopped = (seen: unknown[]): Work => ({
   },
 });
 
-it('given a controller that fails, then the one beside it is stopped in order, and the failure is thrown', async () => {
+it('given a controller that fails, then the one beside it is stopped in order, the failure is thrown, and no timer is left', async () => {
   const seen: unknown[] = [];
   const failure = Promise.withResolvers<void>();
-  const { result } = running({ run: () => failure.promise }, untilStopped(seen));
+  const { clock, result } = running({ run: () => failure.promise }, untilStopped(seen));
   await settle();
   failure.reject(new Error('broken'));
   await expect(result).rejects.toThrow('broken');
-  expect(seen).toEqual(['works', 'stopped in order']);
+  expect([seen, clock.pending]).toEqual([['works', 'stopped in order'], 0]);
 });
 
 it('given a controller that has ended and one beside it that does not end, then the process ends after 25 s', async () => {

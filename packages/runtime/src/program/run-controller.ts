@@ -35,9 +35,9 @@ async function run(parts: Parts, options: RunControllerOptions, { signal, config
   if (debugExplain !== undefined && listen === '') throw new Error('debugExplain needs listen');
   const inspection = debugExplain && createInspection(parts, options.name);
   configure({ onSignal: 'drain', flushLogs: logWriter.flush, ...(drainMs === undefined ? {} : { drainMs }) });
-  const assembly: Assembly<void> = {
+  const assembly: Assembly<undefined> = {
     connect: connections(parts, options),
-    open: () => Promise.resolve(),
+    open: () => Promise.resolve(undefined),
     serve: async (isHealthy) => (listen === '' ? undefined : await serve(parts, options, { isHealthy, inspection })),
     prepare: async () => ({
       lease: lease && { releaseOnExit: true, ...lease },

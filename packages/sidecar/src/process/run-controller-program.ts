@@ -153,15 +153,22 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   const inspections = openInspections(host, values, [program.name, ...(body.beside?.(values) ?? [])]);
   using rights = rightsOf(run, metrics);
 
-  const assembly: Assembly<readonly [ControllerContext<V, G | ControllerGate>, Opened]> = {
+  interface OpenProgram extends AsyncDisposable {
+    readonly context: ControllerContext<V, G | ControllerGate>;
+    readonly opened: Opened;
+  }
+  const assembly: Assembly<OpenProgram> = {
     connect: connections(run, metrics, rights),
-    open: async ({ client, clientWith }, stack) => {
+    open: async ({ client, clientWith }) => {
+      await using stack = new AsyncDisposableStack();
       const withLimit = (limit: RateLimit): ApiClient =>
         clientWith({ ...limit, logger: log, counted: body.requestMetrics === true });
       const auditBoard = inspections.auditOf(program.name);
       const ports = { clock, random, host, tracing, auditBoard };
       const context = { ...ports, started, client, withLimit, log, metrics, signal, cutShort };
-      return [context, await body.open(context, stack)];
+      const opened = await body.open(context, stack);
+      const parts = stack.move();
+      return { context, opened, [Symbol.asyncDispose]: () => parts.disposeAsync() };
     },
     serve: async (isHealthy) => {
       if (scraped === undefined) return undefined;
@@ -171,7 +178,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
       const isProfiled = values['enable-pprof'] === true;
       return await serveProgram(run, { ...body, address, metrics: scraped, isProfiled, routes });
     },
-    prepare: async ([context, opened], diagnostics) => {
+    prepare: async ({ context, opened }, diagnostics) => {
       const prepared = await body.prepare({ ...context, diagnostics }, opened);
       const { lockName, assemble, before, driver, driverLost, beside = [] } = prepared;
       const isConnected = (): boolean => driverLost?.aborted !== true;
@@ -223,7 +230,7 @@ function connections<V extends ControllerValues, G extends string, Opened>(
   { host, program, body, started: { values, log } }: Run<V, G, Opened>,
   metrics: Metrics,
   rights: Rights,
-): Assembly<unknown>['connect'] {
+): Assembly<undefined>['connect'] {
   const connect = async (requestMetrics?: Metrics): Promise<ApiConnection> => {
     const { client, clientWith, close } = await host.connectApi({
       program: program.name,

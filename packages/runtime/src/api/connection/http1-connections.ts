@@ -70,7 +70,12 @@ export function createHttp1Connections(options: Http1Options): Connection {
       }
       opening -= 1;
       track(socket);
-      if (destroyed !== undefined) socket.destroy(destroyed);
+      if (destroyed !== undefined) {
+        socket.destroy(destroyed);
+        // A request that gets a destroyed socket never ends in Node.js 22.
+        callback(destroyed, undefined as never);
+        return;
+      }
     }
     callback(null, socket);
   };
