@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * `npm pack` of this package: JavaScript and type declarations in `dist`, which compile without client-node, and a package.json that names them. In the workspace the
- * package is imported as its sources, because Node.js strips types outside of node_modules only; so the manifest is replaced
- * while npm packs, and restored afterwards. A pack that was interrupted in between is repaired by the next one.
+ * `npm pack` of this package: JavaScript and type declarations in `dist`, which compile without client-node, and a package.json that names
+ * them. In the workspace the package is imported as its sources, because Node.js strips types outside of node_modules only; so the manifest
+ * is replaced while npm packs, and restored afterwards. A pack that was interrupted in between is repaired by the next one.
+ *
+ * tsc writes for Node.js 22: it lowers `using`, with the functions of tslib, and finds no function that a later Node.js brought.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';

@@ -17,16 +17,20 @@ const missing =
  * @internal
  */
 export async function loadClientNode(): Promise<ClientNode> {
-  // Bundlers do without a module that is missing if its import is within `try`.
+  // Where the module is missing, webpack makes a bundle if the import is within `try`, and esbuild if it has a `catch`.
   try {
     const [config, types] = await Promise.all([
-      import('@kubernetes/client-node/dist/config.js'),
-      import('@kubernetes/client-node/dist/config_types.js'),
+      import('@kubernetes/client-node/dist/config.js').catch(thrown),
+      import('@kubernetes/client-node/dist/config_types.js').catch(thrown),
     ]);
     return { KubeConfig: config.KubeConfig, newClusters: types.newClusters, newUsers: types.newUsers };
   } catch (error) {
     throw isMissing(error as NodeJS.ErrnoException) ? new Error(missing, { cause: error }) : error;
   }
+}
+
+function thrown(error: unknown): never {
+  throw error;
 }
 
 /** False for a package that client-node itself lacks. */
