@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The example as two processes: one leads and labels, the other follows when the first is asked to end. */
+/** The example as two processes: one leads and labels, the other, a bundle, follows when the first is asked to end. */
 import { join } from 'node:path';
 import { configMaps, type KubeObject, leases } from '@csi-sidecars/runtime';
 import { freePort } from '@csi-sidecars/runtime/testing';
 import { eventually } from '../eventually.ts';
 import { type ChildProcess, logTail } from '../processes/child-process.ts';
+import { bundle } from './bundle.ts';
 import { installed, type ProgramChecks } from './installed.ts';
 
 const namespace = 'owners';
@@ -12,8 +13,8 @@ const namespace = 'owners';
 export async function checkProgram(checks: ProgramChecks): Promise<void> {
   const { api, patience, project, check } = checks;
   const run = await installed(checks, project.example, { namespace, name: 'owner-labels' });
-  const start = async (name: string, port: number): Promise<ChildProcess> =>
-    await run(name, project.example, { LISTEN: `127.0.0.1:${port}` });
+  const start = async (name: string, file: string, port: number): Promise<ChildProcess> =>
+    await run(name, file, { LISTEN: `127.0.0.1:${port}` });
   const labelled = (name: string): Promise<unknown> =>
     eventually(patience, {
       what: `the label of ConfigMap ${name}`,
@@ -25,7 +26,7 @@ export async function checkProgram(checks: ProgramChecks): Promise<void> {
   const ports = [await freePort(), await freePort()] as const;
   await api.create(configMaps, aConfigMap('before'));
   const watching = await run('watch', join(project.folder, 'watch.ts'), {});
-  const first = await start('first', ports[0]);
+  const first = await start('first', project.example, ports[0]);
   try {
     await check('a ConfigMap from before its start is labelled', () => labelled('before'));
     await check('a ConfigMap from after its start is labelled', async () => {
@@ -49,23 +50,27 @@ export async function checkProgram(checks: ProgramChecks): Promise<void> {
         check: () => wanted.every((line) => logTail(watching.spec, 100).includes(line)),
       });
     });
-    const second = await start('second', ports[1]);
+    const { path } = await bundle({ ...project, entry: 'owner-labels.ts', external: ['@kubernetes/client-node'] });
+    const second = await start('second', path, ports[1]);
     try {
-      await check('a second process waits, and leads when the first is asked to end, which exits with 0', async () => {
-        const before = await holder();
-        const { code } = await first.stop(30_000);
-        if (code !== 0) throw new Error(`exit code ${code}\n${logTail(first.spec)}`);
-        await eventually(patience, {
-          what: 'another holder of the lease, before the lease would have expired',
-          timeoutMs: 10_000,
-          check: async () => {
-            const now = await holder();
-            return now !== '' && now !== before;
-          },
-        });
-        await api.create(configMaps, aConfigMap('later'));
-        await labelled('later');
-      });
+      await check(
+        'a second process, which is a bundle, waits, and leads when the first is asked to end, which exits with 0',
+        async () => {
+          const before = await holder();
+          const { code } = await first.stop(30_000);
+          if (code !== 0) throw new Error(`exit code ${code}\n${logTail(first.spec)}`);
+          await eventually(patience, {
+            what: 'another holder of the lease, before the lease would have expired',
+            timeoutMs: 10_000,
+            check: async () => {
+              const now = await holder();
+              return now !== '' && now !== before;
+            },
+          });
+          await api.create(configMaps, aConfigMap('later'));
+          await labelled('later');
+        },
+      );
     } finally {
       await second.stop();
     }

@@ -57,10 +57,11 @@ export interface Project {
   readonly manifest: Readonly<Record<string, unknown>>;
 }
 
+/** Optional peers are not installed. */
 export function installInto(folder: string, { tarball }: Packed): Project {
   mkdirSync(folder);
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'stranger', private: true, type: 'module' }));
-  run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', tarball], folder);
+  npm(['install', tarball], folder);
   const installed = join(folder, 'node_modules', '@csi-sidecars', 'runtime');
   for (const name of examples) copyFileSync(join(installed, 'example', name), join(folder, name));
   const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Project['manifest'];
@@ -68,8 +69,23 @@ export function installInto(folder: string, { tarball }: Packed): Project {
   return { folder, installed, example: join(folder, 'owner-labels.ts'), examples: paths, manifest };
 }
 
-/** What TypeScript says against the examples and against our declarations; those of other packages are not ours to mend. */
-export function typeErrors({ folder, examples: files }: Project): readonly string[] {
+/** Copies programs of `consumer/` into the project. Returns their paths. */
+export function withConsumers({ folder }: Project, names: readonly string[]): readonly string[] {
+  return names.map((name) => {
+    copyFileSync(join(import.meta.dirname, 'consumer', name), join(folder, name));
+    return join(folder, name);
+  });
+}
+
+/** Errors of TypeScript in the examples, in these consumers, in all entries of the package, and in the declarations of all packages that these need. */
+export function typeErrors(
+  { folder, examples: paths, manifest }: Project,
+  consumers: readonly string[],
+): readonly string[] {
+  const entries = Object.keys(manifest['exports'] as object).filter((name) => !name.endsWith('.json'));
+  const all = join(folder, 'entries.ts');
+  writeFileSync(all, entries.map((name) => `import '${join('@csi-sidecars/runtime', name)}';\n`).join(''));
+  const files = [...paths, ...consumers, all];
   const modules = join(repositoryRoot, 'node_modules');
   const compilerOptions = {
     target: 'es2024',
@@ -86,9 +102,7 @@ export function typeErrors({ folder, examples: files }: Project): readonly strin
   writeFileSync(config, JSON.stringify({ compilerOptions, files }));
   const tsc = join(modules, 'typescript', 'bin', 'tsc');
   const { stdout } = spawnSync(process.execPath, [tsc, '-p', config], { cwd: folder, encoding: 'utf8' });
-  return stdout
-    .split('\n')
-    .filter((line) => line.includes(': error ') && (line.includes('@csi-sidecars') || !line.includes('node_modules')));
+  return stdout.split('\n').filter((line) => line.includes('error TS'));
 }
 
 /** With the test runner of Node.js, as the page of the package says. Throws with its output. */
@@ -101,10 +115,14 @@ export function csiRuntime({ folder }: Project, ...args: readonly string[]): str
   return run(join(folder, 'node_modules', '.bin', 'csi-runtime'), args, folder);
 }
 
-/** The optional peer of the package, as a stranger installs it. */
-export function installPeer({ folder, manifest }: Project): void {
-  const [peer] = Object.entries(manifest['peerDependencies'] as Record<string, string>);
-  run('npm', ['install', '--save-dev', '--no-audit', '--no-fund', '--loglevel=error', peer!.join('@')], folder);
+/** An optional peer of the package, as a stranger installs it. */
+export function installPeer({ folder, manifest }: Project, name: string): void {
+  const { [name]: range } = manifest['peerDependencies'] as Record<string, string>;
+  npm(['install', '--save-dev', `${name}@${range}`], folder);
+}
+
+export function npm([command = '', ...args]: readonly string[], folder: string): void {
+  run('npm', [command, '--no-audit', '--no-fund', '--loglevel=error', ...args], folder);
 }
 
 function run(command: string, args: readonly string[], cwd: string): string {

@@ -14,7 +14,7 @@ export interface ProgramChecks {
   readonly api: ApiClient;
   readonly patience: Patience;
   readonly project: Project;
-  readonly check: (title: string, work: () => Promise<unknown>) => Promise<void>;
+  readonly check: (title: string, work: () => unknown) => Promise<void>;
   /** Logs of the processes are kept there. */
   readonly reports: string;
 }

@@ -3,6 +3,7 @@
  * `npm run runtime-package`: packs `packages/runtime`, installs the tarball into an empty project, and runs the example of its README
  * there, twice, against a real API server and with the rights that the package prints for it. Counts go to reports/runtime-package.json.
  */
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +13,17 @@ import { onInterrupt } from '../interruption.ts';
 import { repositoryRoot } from '../processes/program.ts';
 import { checkProgram } from './check-program.ts';
 import { checkWebsites } from './check-websites.ts';
-import { csiRuntime, examples, installInto, installPeer, pack, storiesOfExamples, typeErrors } from './install.ts';
+import { checkWithoutClientNode } from './check-without-client-node.ts';
+import {
+  csiRuntime,
+  examples,
+  installInto,
+  installPeer,
+  pack,
+  storiesOfExamples,
+  typeErrors,
+  withConsumers,
+} from './install.ts';
 
 const clock = systemClock();
 const signal = onInterrupt();
@@ -35,6 +46,9 @@ async function check(title: string, work: () => unknown): Promise<void> {
   }
 }
 
+/** client-node's declarations have errors of their own. */
+const isOurs = (line: string): boolean => line.includes('@csi-sidecars') || !line.includes('node_modules');
+
 const folder = mkdtempSync(join(tmpdir(), 'csi-sidecars-runtime-package-'));
 try {
   const packed = pack(folder);
@@ -56,16 +70,19 @@ try {
     ),
   ]);
   const project = installInto(join(folder, 'project'), packed);
+  installPeer(project, '@kubernetes/client-node');
+  const [usesKubeConfig = ''] = withConsumers(project, ['kubeconfig.ts']);
   await check('the package is not private and depends on no package of the workspace', () => [
     ...('private' in project.manifest ? ['private'] : []),
     ...Object.keys({ ...(project.manifest['dependencies'] as object) }).filter((name) => name.startsWith('@csi-')),
   ]);
-  await check('the examples and our declarations compile in a project that checks libraries too', () =>
-    typeErrors(project),
+  await check(
+    'the examples and our declarations compile beside client-node, in a project that checks libraries too',
+    () => typeErrors(project, [usesKubeConfig]).filter((line) => isOurs(line)),
   );
   await check('random stories of the examples pass', () => storiesOfExamples(project));
   await check('the types of the example are what its definition gives', () => {
-    installPeer(project);
+    installPeer(project, 'json-schema-to-typescript');
     const made = csiRuntime(project, 'types', join(project.installed, 'example', 'websites.crd.yaml'));
     return made === readFileSync(join(project.folder, 'websites.types.ts'), 'utf8') ? [] : [made];
   });
@@ -76,7 +93,13 @@ try {
   );
   const patience = { clock, factor: Number(process.env['E2E_TIME_FACTOR'] ?? 1), signal };
   const checks = { controlPlane, api, patience, project, check, reports };
+  await check("the KubeConfig of client-node's own is accepted", () => {
+    const env = { PATH: process.env['PATH'], KUBECONFIG: controlPlane.adminKubeconfig };
+    const { stdout, stderr } = spawnSync(process.execPath, [usesKubeConfig], { env, encoding: 'utf8' });
+    return /^namespaces [1-9]/.test(stdout) ? [] : [stdout, stderr];
+  });
   await checkProgram(checks);
+  await checkWithoutClientNode({ ...checks, packed, folder: join(folder, 'lean') });
   await checkWebsites(checks);
 } finally {
   rmSync(folder, { recursive: true, force: true });
