@@ -60,9 +60,10 @@ export async function checkWithoutClientNode(checks: LeanChecks): Promise<void> 
         check: async () => (await api.get(configMaps, ref)).metadata?.labels?.['owner'] === 'ada',
       });
     } finally {
-      const { code } = await program.stop(30_000);
-      if (code !== 0) throw new Error(`exit code ${code}\n${logTail(program.spec)}`);
+      await program.stop(30_000);
     }
+    const { code } = await program.exited;
+    return code === 0 ? [] : [`exit code ${code}`, logTail(program.spec)];
   });
   await check('a bundle of an informer is small, holds what it uses, and works', async () => {
     const { path, bytes, modules } = await bundle({ folder: lean.folder, entry: 'informer.ts' });

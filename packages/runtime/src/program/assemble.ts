@@ -28,7 +28,7 @@ export interface AssemblyDeps extends Omit<LeaseDeps, 'connect' | 'onElector'>, 
   readonly elect?: ((work: LeadingWork, signal: AbortSignal) => Promise<ElectionResult>) | undefined;
 }
 
-export interface Assembly<Opened extends AsyncDisposable | undefined> {
+export interface Assembly<Opened extends AsyncDisposable> {
   /** Called for the controller, and again for a lease, which has a connection of its own. */
   readonly connect: (user: 'controller' | 'lease') => Promise<ApiConnection>;
   /** Opens what is needed before HTTP is answered. It is disposed of before the connection is closed. */
@@ -37,6 +37,9 @@ export interface Assembly<Opened extends AsyncDisposable | undefined> {
   readonly serve: (isHealthy: () => boolean) => Promise<DiagnosticsServer | undefined>;
   readonly prepare: (opened: Opened, diagnostics: DiagnosticsServer | undefined) => Promise<PreparedAssembly>;
 }
+
+/** For a program that opens nothing of its own. */
+export const nothingOpened: AsyncDisposable = { [Symbol.asyncDispose]: () => Promise.resolve() };
 
 export interface PreparedAssembly extends PreparedWork {
   /** What else the process runs. The first controller that ends, for whatever reason, stops the others in order. Default: nothing. */
@@ -63,7 +66,7 @@ export interface WorkBeside extends PreparedWork {
 /** How long the other controllers may take to end in order after one has ended. After a signal the limit of the process counts. */
 const drainMs = 25_000;
 
-export async function runAssembly<Opened extends AsyncDisposable | undefined>(
+export async function runAssembly<Opened extends AsyncDisposable>(
   { elect, ...deps }: AssemblyDeps,
   { connect, open, serve, prepare }: Assembly<Opened>,
   signal: AbortSignal,

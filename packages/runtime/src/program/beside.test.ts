@@ -13,7 +13,7 @@ import { createApiClient } from '../api/create-client.ts';
 import type { ElectionResult } from '../lease/election-state.ts';
 import { noMetrics } from '../metrics/metrics.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
-import { type Assembly, type AssemblyDeps, type PreparedWork, runAssembly } from './assemble.ts';
+import { type Assembly, type AssemblyDeps, nothingOpened, type PreparedWork, runAssembly } from './assemble.ts';
 
 interface Work {
   readonly run: (signal: AbortSignal) => Promise<void>;
@@ -29,9 +29,9 @@ function running(main: Work, other: Work, elect?: AssemblyDeps['elect']) {
   const client = createApiClient({ transport, clock, logger }, { userAgent: 'test', qps: -1, burst: 0 });
   const stop = new AbortController();
   const prepared = ({ run, before }: Work): PreparedWork => ({ lease: undefined, before, assemble: () => ({ run }) });
-  const assembly: Assembly<undefined> = {
+  const assembly: Assembly<AsyncDisposable> = {
     connect: async () => ({ client, clientWith: () => client, close: () => Promise.resolve() }),
-    open: () => Promise.resolve(undefined),
+    open: () => Promise.resolve(nothingOpened),
     serve: () => Promise.resolve(undefined),
     prepare: async () => ({
       ...prepared(main),

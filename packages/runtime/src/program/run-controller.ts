@@ -17,7 +17,7 @@ import { createInspection, type Inspection } from '../inspection/inspection.ts';
 import { createController } from '../loop/create-controller.ts';
 import { keepAlive } from '../process/node-process.ts';
 import { type Lifecycle, runProcess } from '../process/run-process.ts';
-import { type Assembly, runAssembly } from './assemble.ts';
+import { type Assembly, nothingOpened, runAssembly } from './assemble.ts';
 import { connections } from './connections.ts';
 import { type Parts, partsOf, type RunControllerOptions } from './options.ts';
 import type { LeadingPorts } from './with-caches.ts';
@@ -35,9 +35,9 @@ async function run(parts: Parts, options: RunControllerOptions, { signal, config
   if (debugExplain !== undefined && listen === '') throw new Error('debugExplain needs listen');
   const inspection = debugExplain && createInspection(parts, options.name);
   configure({ onSignal: 'drain', flushLogs: logWriter.flush, ...(drainMs === undefined ? {} : { drainMs }) });
-  const assembly: Assembly<undefined> = {
+  const assembly: Assembly<AsyncDisposable> = {
     connect: connections(parts, options),
-    open: () => Promise.resolve(undefined),
+    open: () => Promise.resolve(nothingOpened),
     serve: async (isHealthy) => (listen === '' ? undefined : await serve(parts, options, { isHealthy, inspection })),
     prepare: async () => ({
       lease: lease && { releaseOnExit: true, ...lease },

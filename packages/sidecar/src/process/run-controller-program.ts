@@ -230,7 +230,7 @@ function connections<V extends ControllerValues, G extends string, Opened>(
   { host, program, body, started: { values, log } }: Run<V, G, Opened>,
   metrics: Metrics,
   rights: Rights,
-): Assembly<undefined>['connect'] {
+): Assembly<AsyncDisposable>['connect'] {
   const connect = async (requestMetrics?: Metrics): Promise<ApiConnection> => {
     const { client, clientWith, close } = await host.connectApi({
       program: program.name,
