@@ -12,9 +12,13 @@ export function node22(): string {
   const path = join(folder, 'node_modules', name, 'bin', 'node');
   if (existsSync(path)) return path;
   const draft = `${folder}.${process.pid}.tmp`;
-  mkdirSync(draft, { recursive: true });
-  npm(['install', '--prefix', draft, `${name}@22`], dirname(draft));
-  rmSync(folder, { recursive: true, force: true });
-  renameSync(draft, folder);
+  try {
+    mkdirSync(draft, { recursive: true });
+    npm(['install', '--prefix', draft, `${name}@22`], dirname(draft));
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(draft, folder);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
   return path;
 }
