@@ -21,13 +21,22 @@ import type {
   V1VolumeAttributesClass,
 } from '@kubernetes/client-node';
 
-/** Dates become the wire's strings, everything becomes readonly. */
+/** A field's name on the wire. client-node has other names for words of its language, and for names with hyphens. */
+export type WireName<Name> = Name extends `_${infer Word}`
+  ? Word
+  : Name extends `x_${infer First}_${infer Rest}`
+    ? WireName<`x_${First}-${Rest}`>
+    : Name extends `x_${infer Rest}`
+      ? `x-${Rest}`
+      : Name;
+
+/** Dates become strings, fields have the names of the wire, everything becomes readonly. */
 export type Wire<T> = T extends Date
   ? string
   : T extends readonly (infer U)[]
     ? readonly Wire<U>[]
     : T extends object
-      ? { readonly [K in keyof T]: Wire<T[K]> }
+      ? { readonly [K in keyof T as WireName<K>]: Wire<T[K]> }
       : T;
 
 export type ObjectMeta = Wire<V1ObjectMeta>;
