@@ -67,6 +67,11 @@ export { createConnectionBudget } from './diagnostics/connection-budget.ts';
 export { createHttpConnections } from './diagnostics/http-connections.ts';
 export type { HttpExchange, HttpLimits } from './diagnostics/http-connections.ts';
 export { profilingRoutes } from './diagnostics/profiling.ts';
+// Servers with a certificate.
+export { readPair, watchPair } from './tls/certificates.ts';
+export type { CertificateFiles, Pair } from './tls/certificates.ts';
+export { openSockets } from './tls/open-sockets.ts';
+export type { OpenSockets } from './tls/open-sockets.ts';
 // Leader election.
 export { ElectionConfigError } from './lease/election-config.ts';
 export { createElectionMetrics } from './lease/election-report.ts';

@@ -102,11 +102,6 @@ export type { ApiConnection, ApiOptions, ProcessHost, ScrapedMetrics, ProgramHos
 export { klogFlags } from './programs/klog-flags.ts';
 export { endWithDriver } from './process/driver.ts';
 export type { LossDeps } from './process/driver.ts';
-// Servers with a certificate.
-export { readPair, watchPair } from './tls/certificates.ts';
-export type { CertificateFiles, Pair } from './tls/certificates.ts';
-export { openSockets } from './tls/open-sockets.ts';
-export type { OpenSockets } from './tls/open-sockets.ts';
 // Dry runs.
 export { readAssumedCommandLine } from './dry-run/assumed-command-line.ts';
 export { assumedOf, dryRunProgram } from './dry-run/dry-run-program.ts';

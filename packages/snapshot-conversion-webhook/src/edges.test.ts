@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestAuthority, FakeClock, recordingLogger, until } from '@csi-sidecars/runtime/testing';
 import { afterEach, expect, it } from 'vitest';
-import { type Pair, readPair, watchPair } from '@csi-sidecars/sidecar';
+import { type Pair, readPair, watchPair } from '@csi-sidecars/runtime/internal';
 import { convert, listAnnotation } from './convert.ts';
 import { acceptedFormat } from './media.ts';
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** snapshot-conversion-webhook from its arguments to its exit code. It has nothing to clean up: a signal ends it. */
-import { ExitError, exitCodes, orExit, type ProcessDeps, readPair, runProgram, watchPair } from '@csi-sidecars/sidecar';
+import { readPair, watchPair } from '@csi-sidecars/runtime/internal';
+import { ExitError, exitCodes, orExit, type ProcessDeps, runProgram } from '@csi-sidecars/sidecar';
 import { webhookProgram as program } from './flags.ts';
 import { startServer } from './server.ts';
 

@@ -7,8 +7,7 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:tls';
 import type { Clock, Logger } from '@csi-sidecars/runtime';
-import { createHttpConnections, type HttpExchange } from '@csi-sidecars/runtime/internal';
-import { openSockets, type Pair } from '@csi-sidecars/sidecar';
+import { createHttpConnections, type HttpExchange, openSockets, type Pair } from '@csi-sidecars/runtime/internal';
 import { maxBodyBytes } from './media.ts';
 import { type Answer, answerReview, tooLarge } from './review.ts';
 

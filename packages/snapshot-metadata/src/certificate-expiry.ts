@@ -2,7 +2,7 @@
 /** A certificate that expires is still served, because a later one may come at any time. It is logged an hour apart, from a day before. */
 import { X509Certificate } from 'node:crypto';
 import type { Clock, Logger } from '@csi-sidecars/runtime';
-import type { Pair } from '@csi-sidecars/sidecar';
+import type { Pair } from '@csi-sidecars/runtime/internal';
 
 const hourMs = 3_600_000;
 const earlyMs = 24 * hourMs;

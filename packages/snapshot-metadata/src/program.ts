@@ -12,17 +12,16 @@ import {
   probeForever,
 } from '@csi-sidecars/csi';
 import type { ApiClient, HttpRoute, ScrapedMetrics } from '@csi-sidecars/runtime';
+import { readPair, watchPair } from '@csi-sidecars/runtime/internal';
 import {
   endWithDriver,
   ExitError,
   exitCodes,
   orExit,
   type ProgramDeps,
-  readPair,
   runProgram,
   serveProgram,
   type Started,
-  watchPair,
 } from '@csi-sidecars/sidecar';
 import { watchExpiry } from './certificate-expiry.ts';
 import { snapshotMetadataProgram as program, type SnapshotMetadataValues } from './flags.ts';

@@ -10,7 +10,7 @@ import { createServer, type Server as TlsServer, type TLSSocket } from 'node:tls
 import { Metadata, Server, ServerCredentials, type ServerWritableStream } from '@grpc/grpc-js';
 import { numberOfCode, publicMetadataCodec, type StreamEnd } from '@csi-sidecars/csi';
 import { type Clock, type Logger, systemClock } from '@csi-sidecars/runtime';
-import { openSockets, type OpenSockets, type Pair } from '@csi-sidecars/sidecar';
+import { openSockets, type OpenSockets, type Pair } from '@csi-sidecars/runtime/internal';
 import {
   type AllocatedRequest,
   allocatedRequest,

@@ -4,7 +4,7 @@
  * wait at its end for a client that goes on with it, or never does. A limit is kept by closing one of the address that has most.
  */
 import type { Server, Socket } from 'node:net';
-import { createConnectionBudget } from '@csi-sidecars/runtime/internal';
+import { createConnectionBudget } from '../diagnostics/connection-budget.ts';
 
 export interface OpenSockets {
   readonly destroy: () => void;

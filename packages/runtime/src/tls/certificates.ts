@@ -10,8 +10,9 @@ import { watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import type { Clock, Logger } from '@csi-sidecars/runtime';
-import { growingPace, type GrowingPace } from '@csi-sidecars/runtime/internal';
+import type { Clock } from '../clock/clock.ts';
+import { growingPace, type GrowingPace } from '../clock/growing-pace.ts';
+import type { Logger } from '../log/logger.ts';
 
 export interface CertificateFiles {
   readonly certFile: string;

@@ -3,8 +3,8 @@ import fs, { type FSWatcher, mkdirSync, mkdtempSync, rmSync, writeFileSync } fro
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createTestAuthority, FakeClock, recordingLogger, settle, until } from '@csi-sidecars/runtime/testing';
 import { afterEach, expect, it, vi } from 'vitest';
+import { createTestAuthority, FakeClock, recordingLogger, settle, until } from '../../testing/index.ts';
 import { type Pair, watchPair } from './certificates.ts';
 
 const authority = createTestAuthority();
