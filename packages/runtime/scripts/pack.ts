@@ -43,6 +43,7 @@ function prepare(): void {
       '.': entry('src/index'),
       './internal': entry('src/internal'),
       './testing': entry('testing/index'),
+      './webhook': entry('src/webhook/index'),
       './package.json': './package.json',
     },
     bin: { 'csi-runtime': './dist/src/cli/main.js' },

@@ -63,6 +63,9 @@ export { keyOf, splitKey, toObjectKey } from './informer/key.ts';
 export type { ObjectKey, ObjectName } from './informer/key.ts';
 export { identityOf } from './informer/transform.ts';
 export type { Transform } from './informer/transform.ts';
+// Webhooks are made by `@csi-sidecars/runtime/webhook`.
+export type { ServedWebhooks, Webhooks } from './webhook/webhooks.ts';
+export type { AdmissionDeclaration } from './webhook/webhook.ts';
 // The API.
 export type {
   ApiClient,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 export { createTestAuthority } from './certificates.ts';
 export type { CertificateSubject, TestAuthority, TestCertificate } from './certificates.ts';
+export { anAdmissionRequest } from './admission-request.ts';
+export type { AdmissionParts } from './admission-request.ts';
 export { aDryWorld } from './dry-world.ts';
 export { FakeClock, settle, until } from './fake-clock.ts';
 export { freePort } from './free-port.ts';

@@ -6,9 +6,7 @@
  */
 import { stringifyJson } from '@csi-sidecars/runtime';
 import { parseJsonText } from '@csi-sidecars/runtime/internal';
-
-export type Conversion = { readonly converted: JsonObject } | { readonly failure: string };
-export type JsonObject = Readonly<Record<string, unknown>>;
+import type { Conversion, JsonObject } from '@csi-sidecars/runtime/webhook';
 
 const kind = 'VolumeGroupSnapshotContent';
 const group = 'groupsnapshot.storage.k8s.io';
@@ -20,7 +18,7 @@ const current: ReadonlySet<unknown> = new Set([`${group}/v1`, `${group}/v1beta2`
 export const listAnnotation = 'groupsnapshot.storage.kubernetes.io/volume-snapshot-info-list';
 const [currentList, oldList] = ['volumeSnapshotInfoList', 'volumeSnapshotHandlePairList'] as const;
 
-export function convert(object: JsonObject, desired: string): Conversion {
+export function convert(object: JsonObject, desired: string): Conversion<JsonObject> {
   const from = object['apiVersion'];
   if (from === desired) {
     return { failure: `conversion from a version to itself should not call the webhook: ${desired}` };
@@ -32,7 +30,7 @@ export function convert(object: JsonObject, desired: string): Conversion {
   return { failure: `unexpected conversion version from ${quoted(from)} to ${quoted(desired)}` };
 }
 
-function toCurrent(object: JsonObject, apiVersion: string): Conversion {
+function toCurrent(object: JsonObject, apiVersion: string): Conversion<JsonObject> {
   const annotations = annotationsOf(object);
   const kept = annotations[listAnnotation];
   if (kept !== undefined) {
@@ -50,7 +48,7 @@ function toCurrent(object: JsonObject, apiVersion: string): Conversion {
   return { converted: { ...object, apiVersion, status: { ...status, [currentList]: list.members } } };
 }
 
-function toV1beta1(object: JsonObject, apiVersion: string): Conversion {
+function toV1beta1(object: JsonObject, apiVersion: string): Conversion<JsonObject> {
   const list = listIn(object, currentList);
   if (list === undefined) return { converted: { ...object, apiVersion } };
   if ('failure' in list) return list;
@@ -104,7 +102,7 @@ function objectIn(object: JsonObject, field: string): JsonObject | undefined {
   return isObject(value) ? value : undefined;
 }
 
-export function isObject(value: unknown): value is JsonObject {
+function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

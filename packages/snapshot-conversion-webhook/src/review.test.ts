@@ -2,7 +2,9 @@
 import * as fc from 'fast-check';
 import { CORE_SCHEMA, load, YAML11_SCHEMA } from 'js-yaml';
 import { expect, it } from 'vitest';
-import { answerReview } from './review.ts';
+import { groupContents } from './review.ts';
+
+const answerReview = groupContents.answer;
 
 const group = 'groupsnapshot.storage.k8s.io';
 const object = (version: string, more: object = {}) => ({

@@ -10,8 +10,9 @@ import { typesText } from './types.ts';
 
 const usage = `csi-runtime types FILE
     TypeScript of the custom resources that a file of CustomResourceDefinitions defines. Needs json-schema-to-typescript.
-csi-runtime manifests MODULE --image=IMAGE [--namespace=NAMESPACE] [--replicas=NUMBER]
-    YAML for kubectl apply: account, roles, bindings and Deployment of the options of runController that the module exports as \`controller\`.
+csi-runtime manifests MODULE --image=IMAGE [--namespace=NAMESPACE] [--replicas=NUMBER] [--ca=FILE]
+    YAML for kubectl apply: account, roles, bindings and Deployment of the options of runController that the module exports as \`controller\`;
+    for its webhooks a Service and their configurations, with the issuers of their certificate from a file, or from cert-manager.
     The namespace is the name of the controller unless it is given.
 `;
 
@@ -36,14 +37,15 @@ async function run([command = '', ...args]: readonly string[]): Promise<string> 
       return typesText(await readFile(parse(args, {}).file, 'utf8'));
     case 'manifests': {
       const text = { type: 'string' } as const;
-      const { file, values } = parse(args, { image: text, namespace: text, replicas: text });
-      const { image, namespace, replicas } = values;
+      const { file, values } = parse(args, { image: text, namespace: text, replicas: text, ca: text });
+      const { image, namespace, replicas, ca } = values;
       if (image === undefined) throw new UsageError('--image must be given');
       if (replicas !== undefined && !/^[0-9]{1,4}$/.test(replicas)) throw new UsageError('--replicas must be a number');
       const module = (await import(pathToFileURL(resolve(file)).href)) as { readonly controller?: unknown };
       return manifestsText(module.controller, {
         image,
         namespace,
+        caBundle: ca === undefined ? undefined : await readFile(ca, 'utf8'),
         replicas: replicas === undefined ? undefined : Number(replicas),
       });
     }

@@ -7,7 +7,7 @@
  * | sends requests before it has its answers | one at a time is served, then there is a pause; little is read ahead |
  * | opens more connections than the limit | one of the client with the most connections is closed |
  * | leaves bodies or answers in memory, beyond the limit of all together | its connection is closed |
- * | is silent, or reads nothing of its answer | its connection is closed after `silenceMs` |
+ * | is silent, or reads nothing of its answer | its connection is closed after `silenceMs`, between two requests after `idleMs` |
  *
  * Not here: listening, TLS, and what is answered.
  */
@@ -23,6 +23,8 @@ export type HttpClock = Pick<Clock, 'yieldToLoop' | 'timer'>;
 
 export interface HttpLimits extends ConnectionLimits {
   readonly silenceMs: number;
+  /** Instead of `silenceMs` for a client that has its answer and has sent no other request; default `silenceMs`. */
+  readonly idleMs?: number;
 }
 
 export interface HttpExchange {
@@ -115,7 +117,7 @@ export function createHttpConnections(
       if (paced.stream.destroyed) return;
     }
     connection.isServed = false;
-    waitForClient(connection);
+    waitForClient(connection, limits.idleMs);
     paced.open();
   }
 
@@ -140,9 +142,9 @@ export function createHttpConnections(
     await new Promise<void>((resolve) => response.once('close', resolve));
   }
 
-  function waitForClient(connection: Connection): void {
+  function waitForClient(connection: Connection, ms: number = limits.silenceMs): void {
     budget.waitsForClient(connection);
-    connection.socket.setTimeout(limits.silenceMs);
+    connection.socket.setTimeout(ms);
   }
 
   function clientWaits(connection: Connection): void {

@@ -10,9 +10,10 @@ import { leaseRules } from '../lease/lease-client.ts';
 import { createController } from '../loop/create-controller.ts';
 import type { RunControllerOptions } from './options.ts';
 import { watchesOf } from './watches-of.ts';
+import { webhookConfigurations, webhookPod, webhookService } from './webhook-manifests.ts';
 
 /** The options of `runController` that say what a controller uses of the API. */
-export type Described = Pick<RunControllerOptions, 'name' | 'loops' | 'lease' | 'rules'>;
+export type Described = Pick<RunControllerOptions, 'name' | 'loops' | 'lease' | 'rules' | 'webhooks'>;
 
 export interface ControllerAccess {
   /** For a ClusterRole. */
@@ -29,6 +30,8 @@ export interface DeploymentOptions {
   readonly replicas?: number;
   /** Where `listen` serves; default 8080. */
   readonly port?: number;
+  /** PEM of the issuers of the webhooks' certificate. Default: cert-manager's Certificate `NAME-webhooks` has them. */
+  readonly caBundle?: string | undefined;
 }
 
 /** `namespace`: where the controller runs. */
@@ -60,17 +63,22 @@ export function controllerAccess({ name, loops, lease, rules = [] }: Described, 
   };
 }
 
-/** ServiceAccount, roles, their bindings and a Deployment, in the order in which they can be created. The namespaces have to be there. */
+/**
+ * ServiceAccount, roles, their bindings and a Deployment, in the order in which they can be created. The namespaces have to be there. With webhooks
+ * also a Service and the configurations; the Deployment mounts their certificate from the Secret `NAME-webhooks`.
+ */
 export function controllerManifests(described: Described, options: DeploymentOptions): readonly KubeObject[] {
-  const { name } = described;
-  const { namespace } = options;
+  const { name, webhooks } = described;
+  const { namespace, caBundle } = options;
   const { everywhere, inNamespaces } = controllerAccess(described, namespace);
   const account = { kind: 'ServiceAccount', name, namespace };
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
     ...(everywhere.length === 0 ? [] : roleAndBinding('ClusterRole', { name }, { rules: everywhere, account })),
     ...[...inNamespaces].flatMap(([of, rules]) => roleAndBinding('Role', { name, namespace: of }, { rules, account })),
+    ...(webhooks === undefined ? [] : [webhookService({ name, namespace })]),
     deployment(described, options),
+    ...(webhooks === undefined ? [] : webhookConfigurations(webhooks, { name, namespace, caBundle })),
   ];
 }
 
@@ -93,15 +101,16 @@ function roleAndBinding(
 }
 
 function deployment(
-  { name, lease }: Described,
+  { name, lease, webhooks }: Described,
   { image, namespace, replicas = lease === undefined ? 1 : 2, port = 8080 }: DeploymentOptions,
 ): Deployment {
   const labels = { 'app.kubernetes.io/name': name };
+  const served = webhooks && webhookPod(webhooks, { name });
   const container = {
     name,
     image,
     env: [{ name: 'POD_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } }],
-    ports: [{ name: 'metrics', containerPort: port }],
+    ports: [{ name: 'metrics', containerPort: port }, ...(served ? [served.port] : [])],
     livenessProbe: { httpGet: { path: '/healthz', port: 'metrics' } },
     resources: { requests: { cpu: '10m', memory: '96Mi' }, limits: { memory: '256Mi' } },
     securityContext: {
@@ -109,6 +118,7 @@ function deployment(
       capabilities: { drop: ['ALL'] },
       readOnlyRootFilesystem: true,
     },
+    ...served?.container,
   };
   const template = {
     metadata: { labels },
@@ -116,6 +126,7 @@ function deployment(
       serviceAccountName: name,
       securityContext: { runAsNonRoot: true, runAsUser: 65_532, seccompProfile: { type: 'RuntimeDefault' } },
       containers: [container],
+      ...(served && { volumes: served.volumes }),
     },
   };
   const spec = { replicas, selector: { matchLabels: labels }, template };

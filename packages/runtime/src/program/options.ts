@@ -25,6 +25,7 @@ import { createRegistry } from '../metrics/registry.ts';
 import { nodeProcess } from '../process/node-process.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import type { ProcessPort } from '../process/run-process.ts';
+import type { Webhooks } from '../webhook/webhooks.ts';
 import type { ApiParts } from './connect-api.ts';
 import type { LeaseOptions } from './under-lease.ts';
 
@@ -66,6 +67,8 @@ export interface RunControllerOptions extends Partial<ApiParts>, Partial<Program
   readonly routes?: readonly HttpRoute[];
   /** Serves `/debug/explain`, what the process knows of one object: to this machine only, or to everybody who reaches `listen`. Default: neither recorded nor served. */
   readonly debugExplain?: 'loopback' | 'any' | undefined;
+  /** Made by `defineWebhooks` of `@csi-sidecars/runtime/webhook`. Each replica serves them, whether it leads or not. Default: none. */
+  readonly webhooks?: Webhooks | undefined;
   /** klog's level: 0 for what operators need, 4 for requests, 5 for each decision. Default 0. */
   readonly verbosity?: number;
   /** Gets a span for each run of a loop, and below it one for each write. Default: runs are not traced. */

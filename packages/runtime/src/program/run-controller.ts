@@ -37,7 +37,7 @@ async function run(parts: Parts, options: RunControllerOptions, { signal, config
   configure({ onSignal: 'drain', flushLogs: logWriter.flush, ...(drainMs === undefined ? {} : { drainMs }) });
   const assembly: Assembly<AsyncDisposable> = {
     connect: connections(parts, options),
-    open: () => Promise.resolve(nothingOpened),
+    open: async () => (await options.webhooks?.serve(parts)) ?? nothingOpened,
     serve: async (isHealthy) => (listen === '' ? undefined : await serve(parts, options, { isHealthy, inspection })),
     prepare: async () => ({
       lease: lease && { releaseOnExit: true, ...lease },

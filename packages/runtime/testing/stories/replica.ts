@@ -27,6 +27,7 @@ export function startReplica(name: string, { process, transport, controller, onD
       void runController({
         ...controller(),
         listen: '',
+        webhooks: undefined,
         clock,
         random,
         env: { POD_NAMESPACE: storyNamespace },
