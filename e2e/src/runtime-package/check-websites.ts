@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The controller of a custom resource, against a real API server and the garbage collector of kube-controller-manager. */
+/** The controller of a custom resource with its webhook, against a real API server and the garbage collector of kube-controller-manager. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { configMaps, deployments, isNotFound, type KubeObject, type Resource } from '@csi-sidecars/runtime';
+import { ApiError, configMaps, deployments, isNotFound, type KubeObject, type Resource } from '@csi-sidecars/runtime';
 import { load } from 'js-yaml';
 import { eventually } from '../eventually.ts';
 import { logTail } from '../processes/child-process.ts';
+import { callAt, certificateAt } from './called-webhook.ts';
 import { installed, type ProgramChecks, resourceOf } from './installed.ts';
 
 interface Website extends KubeObject {
@@ -22,6 +23,7 @@ const websites: Resource<Website> = {
 };
 const namespace = 'sites';
 const ref = { namespace, name: 'home' };
+const website = { apiVersion: 'example.com/v1', kind: 'Website', metadata: ref, spec: { page: 'hello' } };
 
 export async function checkWebsites(checks: ProgramChecks): Promise<void> {
   const { api, patience, project, check } = checks;
@@ -29,12 +31,18 @@ export async function checkWebsites(checks: ProgramChecks): Promise<void> {
   await api.create(resourceOf(definition), definition);
   const example = join(project.folder, 'websites.ts');
   const run = await installed(checks, example, { namespace, name: 'websites' });
-  const program = await run('websites', example, { LISTEN: '' });
+  const certificate = await certificateAt(join(project.folder, 'websites-certificates'));
+  await callAt(
+    api,
+    { kind: 'ValidatingWebhookConfiguration', name: 'websites' },
+    { ...certificate, path: '/pages.websites.example.com' },
+  );
+  const { address: WEBHOOKS, folder: CERTIFICATES } = certificate;
+  const program = await run('websites', example, { LISTEN: '', WEBHOOKS, CERTIFICATES });
   const until = (what: string, test: () => Promise<boolean>): Promise<unknown> =>
     eventually(patience, { what, check: () => test().catch(() => false) });
   try {
     await check('a Website gets a page, a Deployment, a name in the zone, a finalizer, and its condition', async () => {
-      const website = { apiVersion: 'example.com/v1', kind: 'Website', metadata: ref, spec: { page: 'hello' } };
       await until('the kind is served', async () => (await api.create(websites, website)) !== undefined);
       await until('0 of 1 pods are ready', async () => {
         const [condition] = (await api.get(websites, ref)).status?.conditions ?? [];
@@ -47,6 +55,17 @@ export async function checkWebsites(checks: ProgramChecks): Promise<void> {
         ...(owned.every((each) => each.metadata?.ownerReferences?.[0]?.uid === metadata?.uid) ? [] : ['an owner']),
         ...(logTail(program.spec, 100).includes('the zone has home.sites.example.com') ? [] : ['the zone']),
       ];
+    });
+    await check('a Website whose page has a script is refused by the webhook, with its text and its code', async () => {
+      const bad = { ...website, metadata: { namespace, name: 'bad' }, spec: { page: '<script>' } };
+      await until('a refusal', async () => {
+        const refusal: unknown = await api.create(websites, bad).catch((error: unknown) => error);
+        // The API server takes in a configuration a moment later.
+        if (!(refusal instanceof ApiError)) await api.delete(websites, bad.metadata);
+        const text =
+          'admission webhook "pages.websites.example.com" denied the request: spec.page: a page has no scripts';
+        return refusal instanceof ApiError && refusal.status === 422 && refusal.message.includes(text);
+      });
     });
     await check('a page that is changed, and one that a user spoils, become what the Website says', async () => {
       const write = (data: string) => ({ type: 'merge', body: { data: { 'index.html': data } } }) as const;

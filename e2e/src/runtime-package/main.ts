@@ -12,6 +12,7 @@ import { startLocal } from '../control-planes/local/start-local.ts';
 import { onInterrupt } from '../interruption.ts';
 import { repositoryRoot } from '../processes/program.ts';
 import { checkProgram } from './check-program.ts';
+import { checkMutations } from './check-mutations.ts';
 import { checkWebsites } from './check-websites.ts';
 import { checkWithoutClientNode } from './check-without-client-node.ts';
 import {
@@ -101,6 +102,7 @@ try {
   await checkProgram(checks);
   await checkWithoutClientNode({ ...checks, packed, folder: join(folder, 'lean') });
   await checkWebsites(checks);
+  await checkMutations(checks);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

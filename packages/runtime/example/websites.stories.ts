@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Random stories of the controller. They begin with an empty zone that loses every second answer, and it must not have the name of a Website that is gone. */
+/** Random stories of the controller, and a test of its webhook. The stories begin with an empty zone that loses every second answer, and it must not have the name of a Website that is gone. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { conditionOf, configMaps, deployments } from '@csi-sidecars/runtime';
-import { playStories } from '@csi-sidecars/runtime/testing';
-import { controllerFor, zoneNameOf } from './websites.ts';
+import { anAdmissionRequest, playStories } from '@csi-sidecars/runtime/testing';
+import { controllerFor, pages, zoneNameOf } from './websites.ts';
 import { type Website, websites } from './websites.types.ts';
 
 const refs = ['a', 'b', 'c'].map((name) => ({ namespace: 'default', name }));
 const { apiVersion, kind } = { apiVersion: 'example.com/v1', kind: 'Website' };
+
+await test('a page with a script is refused, unless it is stored already', async () => {
+  const withPage = (page: string): Website => ({ metadata: { name: 'a' }, spec: { page } });
+  const verdict = async (object: Website, oldObject?: Website) => {
+    const { allowed, status } = await pages.respond(anAdmissionRequest(websites, { object, oldObject }));
+    return allowed ? 'allowed' : status?.message;
+  };
+  const [good, bad] = ['<p>hello', '<SCRIPT>'].map(withPage) as [Website, Website];
+  assert.equal(await verdict(good), 'allowed');
+  assert.equal(await verdict(bad), 'spec.page: a page has no scripts');
+  assert.equal(await verdict(bad, good), 'spec.page: a page has no scripts');
+  assert.equal(await verdict(bad, bad), 'allowed');
+});
 
 await test('each page is served, and the zone has the names of the Websites that exist', async () => {
   await playStories(() => {

@@ -10,6 +10,8 @@
  * | W3 | its name may not be in the zone | finalizer first, and then the name |
  * | W4 | its ConfigMap or its Deployment differs | apply both |
  * | W5 | Ready does not say how many pods serve it | write it, and an event when it becomes ready |
+ *
+ * A validating webhook refuses pages with scripts before they are stored.
  */
 import {
   addFinalizer,
@@ -43,6 +45,13 @@ import {
   toObjectKey,
   withCondition,
 } from '@csi-sidecars/runtime';
+import {
+  type AdmissionWebhook,
+  allowed,
+  defineWebhooks,
+  denied,
+  validatingWebhook,
+} from '@csi-sidecars/runtime/webhook';
 import { type Website, websites } from './websites.types.ts';
 
 /** The zone, for example of a DNS provider. Both may be repeated. */
@@ -181,6 +190,17 @@ function websitesLoop(context: Context): Loop {
   });
 }
 
+/** What is stored already may stay: else an update of anything, our finalizer included, would be refused. */
+export const pages: AdmissionWebhook = validatingWebhook({
+  name: 'pages.websites.example.com',
+  resource: websites,
+  operations: ['CREATE', 'UPDATE'],
+  validate: ({ object: { spec }, oldObject }) =>
+    /<script/i.test(spec.page) && spec.page !== oldObject?.spec.page
+      ? denied('spec.page: a page has no scripts', { code: 422, reason: 'Invalid' })
+      : allowed,
+});
+
 export function controllerFor(zone: Zone): RunControllerOptions {
   const all = (group: string, resource: string, ...verbs: string[]) => ({
     apiGroups: [group],
@@ -207,9 +227,15 @@ const printedZone: Zone = {
   remove: async (name) => console.log(`the zone has no ${name}`),
 };
 
-export const controller: RunControllerOptions = controllerFor(printedZone);
+const { KUBECONFIG: kubeconfig, LISTEN: listen = ':8080', WEBHOOKS, CERTIFICATES: certificates } = process.env;
+
+export const controller: RunControllerOptions = {
+  ...controllerFor(printedZone),
+  webhooks: defineWebhooks({ webhooks: [pages], listen: WEBHOOKS, certificates }),
+};
 
 if (import.meta.main) {
-  const { KUBECONFIG: kubeconfig, LISTEN: listen = ':8080' } = process.env;
-  await runController({ ...controller, kubeconfig, listen });
+  // The API server reaches a pod. Outside of the cluster it has to be given an address, and the webhook a certificate for it.
+  const isReached = kubeconfig === undefined || WEBHOOKS !== undefined;
+  await runController({ ...controller, kubeconfig, listen, ...(!isReached && { webhooks: undefined }) });
 }

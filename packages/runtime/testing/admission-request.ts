@@ -5,8 +5,8 @@ import type { AdmissionFacts, AdmissionRequest } from '../src/webhook/reviews.ts
 
 /** The objects decide the operation: a new one alone is a CREATE, an old one alone a DELETE, both are an UPDATE. */
 export interface AdmissionParts<T extends KubeObject> extends Partial<AdmissionFacts> {
-  readonly object?: T;
-  readonly oldObject?: T;
+  readonly object?: T | undefined;
+  readonly oldObject?: T | undefined;
 }
 
 /** A request as the API server sends it, for `respond` of a webhook: `await pages.respond(anAdmissionRequest(websites, { object }))`. */

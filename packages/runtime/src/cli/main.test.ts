@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadAll } from 'js-yaml';
 import { expect, it } from 'vitest';
@@ -31,6 +32,22 @@ it('given a module with a controller, then its manifests are printed for the nam
   ];
   expect(placesOf()).toEqual(inNamespace('owner-labels', 2));
   expect(placesOf('--namespace=labels', '--replicas=3')).toEqual(inNamespace('labels', 3));
+});
+
+it('given a module with webhooks, then their configuration is printed as well, with the issuers of a file if one is given', () => {
+  const configurationOf = (...flags: readonly string[]) => {
+    const { stdout } = run('manifests', 'example/websites.ts', '--image=r/w:v1', ...flags);
+    return loadAll(stdout).at(-1);
+  };
+  expect(configurationOf()).toMatchObject({
+    kind: 'ValidatingWebhookConfiguration',
+    metadata: { annotations: { 'cert-manager.io/inject-ca-from': 'websites/websites-webhooks' } },
+    webhooks: [{ name: 'pages.websites.example.com', rules: [{ apiGroups: ['example.com'] }] }],
+  });
+  expect(configurationOf('--ca=package.json')).toMatchObject({
+    metadata: { name: 'websites' },
+    webhooks: [{ clientConfig: { caBundle: readFileSync(join(folder, 'package.json')).toString('base64') } }],
+  });
 });
 
 it.each([

@@ -31,6 +31,7 @@ import { conclude, perform } from '../loop/flow.ts';
 import { defineLoop } from '../loop/define-loop.ts';
 import type { Loop, LoopTypes, Run } from '../loop/loop.ts';
 import type { CrashOrigin, SignalName } from '../process/shutdown.ts';
+import type { Webhooks } from '../webhook/webhooks.ts';
 import type { RunControllerOptions } from './options.ts';
 import { runController } from './run-controller.ts';
 
@@ -370,6 +371,53 @@ describe('a program around loops', () => {
     expect(program.exits).toEqual([1]);
     expect(program.logger.lines).toMatchObject([{ kind: 'error', message: 'The program failed' }]);
     expect(program.connections()).toEqual({ opened: 0, closed: 0 });
+  });
+
+  const webhooks = (serve: Webhooks['serve']): Webhooks => ({ admission: [], port: 9443, certificates: '/', serve });
+
+  it('[runtime#238] given a standby with webhooks, then they are served until it ends', async () => {
+    const happened: string[] = [];
+    const served = webhooks(async ({ logger }) => {
+      logger.info(0, 'webhooks');
+      happened.push('served');
+      return { port: 1, [Symbol.asyncDispose]: async () => void happened.push('closed') };
+    });
+    const program = aProgram({ webhooks: served }, [volume('a'), otherLeader]);
+    await program.clock.advance(5_000);
+    expect([happened, program.seen(), program.logger.messages()]).toEqual([
+      ['served'],
+      [undefined],
+      expect.arrayContaining(['webhooks']),
+    ]);
+    program.kill();
+    await program.clock.advance(1_000);
+    await program.ended;
+    expect([happened, program.exits]).toEqual([['served', 'closed'], [0]]);
+  });
+
+  it('[runtime#238] given a leader with webhooks, when it ends, then they are served until the lease is released', async () => {
+    const holders: (string | undefined)[] = [];
+    const served = webhooks(async () => ({
+      port: 1,
+      [Symbol.asyncDispose]: async () => void holders.push(program.holder()),
+    }));
+    const program = aProgram({ webhooks: served });
+    await program.clock.advance(1_000);
+    expect([program.holder(), holders]).toEqual(['pod-1', []]);
+    program.kill();
+    await program.clock.advance(1_000);
+    expect([holders, program.exits]).toEqual([[''], [0]]);
+  });
+
+  it('[runtime#238] given webhooks whose certificate cannot be read, then the program logs why, does nothing, and ends with 1', async () => {
+    const program = aProgram({ webhooks: webhooks(() => Promise.reject(new Error('no certificate'))) });
+    await program.clock.advance(10);
+    await program.ended;
+    expect(program.exits).toEqual([1]);
+    expect(program.logger.lines).toMatchObject([
+      { kind: 'error', message: 'The program failed', error: { message: 'no certificate' } },
+    ]);
+    expect([program.writes(), program.connections()]).toEqual([[], { opened: 1, closed: 1 }]);
   });
 
   it('[runtime#196] given loops as a function, then it gets the ports, and an event that could not be written yet is written before the lease is released', async () => {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { applyJsonPatch } from '../../testing/fake-api-server/json-patch.ts';
 import { jsonPatch } from './json-patch.ts';
 
-it.each([
+it.each<{ readonly before: object; readonly after: object; readonly patch: readonly string[] }>([
   { before: { a: 1 }, after: { a: 1 }, patch: [] },
   { before: { a: 1, b: 2 }, after: { b: 3 }, patch: ['remove /a', 'replace /b 3'] },
   { before: { a: { b: { c: 1, d: 2 } } }, after: { a: { b: { c: 1, d: 2, e: 3 } } }, patch: ['add /a/b/e 3'] },
