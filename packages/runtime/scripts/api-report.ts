@@ -9,15 +9,18 @@ import { exportsOf, meaningOf, type Place } from './api/modules.ts';
 import { namesIn, signaturesOf } from './api/signatures.ts';
 
 const folder = join(import.meta.dirname, '..');
-const doors = { index: 'src/index.ts', testing: 'testing/index.ts' } as const;
+const doors = { index: 'src/index.ts', testing: 'testing/index.ts', webhook: 'src/webhook/index.ts' } as const;
 const keyOf = ({ file, name }: Place): string => `${file}:${name}`;
 
 mkdirSync(join(folder, 'api'), { recursive: true });
 const importable = new Set<string>();
 const hidden = new Set<string>();
-for (const [door, path] of Object.entries(doors)) {
+const surfaces = Object.entries(doors).map(([door, path]) => {
   const surface = [...exportsOf(join(folder, path))].toSorted(([a], [b]) => (a < b ? -1 : 1));
   for (const [, place] of surface) importable.add(keyOf(place));
+  return { door, surface };
+});
+for (const { door, surface } of surfaces) {
   const text = surface.map(([name, place]) => [`# ${name}`, ...signaturesOf(place)].join('\n'));
   writeFileSync(join(folder, 'api', `${door}.txt`), `${text.join('\n\n')}\n`);
   for (const [name, place] of surface) {

@@ -5,7 +5,7 @@ export { runController } from './program/run-controller.ts';
 export { openCluster } from './program/open-cluster.ts';
 export type { OpenCluster, OpenClusterOptions } from './program/open-cluster.ts';
 export type { ConnectionOptions } from './program/connections.ts';
-export type { ExportedConfig, ProgramParts, RunControllerOptions, RunPorts } from './program/options.ts';
+export type { ExportedConfig, ProgramParts, RunControllerOptions, RunPorts, WebhookPorts } from './program/options.ts';
 export type { ApiParts } from './program/connect-api.ts';
 export type { LeaseOptions } from './program/under-lease.ts';
 export { controllerAccess, controllerManifests } from './program/controller-manifests.ts';

@@ -7,7 +7,9 @@ import { mergedRules, type PolicyRule } from '../api/policy-rule.ts';
 import { systemClock } from '../clock/system-clock.ts';
 import { systemRandom } from '../clock/system-random.ts';
 import { leaseRules } from '../lease/lease-client.ts';
+import { silentLogger } from '../log/logger.ts';
 import { createController } from '../loop/create-controller.ts';
+import type { Webhooks } from '../webhook/webhooks.ts';
 import type { RunControllerOptions } from './options.ts';
 import { watchesOf } from './watches-of.ts';
 import { webhookConfigurations, webhookPod, webhookService } from './webhook-manifests.ts';
@@ -44,7 +46,6 @@ export function controllerAccess({ name, loops, lease, rules = [] }: Described, 
     inNamespaces.set(of, own);
     return own;
   };
-  const unused = {} as ApiClient;
   const watches = watchesOf({ client: unused, clock: systemClock(), random: systemRandom() }, (ports) => {
     const events = ports.recorderOf({ component: name });
     return createController(ports, typeof loops === 'function' ? loops({ ...ports, events }) : loops);
@@ -68,7 +69,8 @@ export function controllerAccess({ name, loops, lease, rules = [] }: Described, 
  * also a Service and the configurations; the Deployment mounts their certificate from the Secret `NAME-webhooks`.
  */
 export function controllerManifests(described: Described, options: DeploymentOptions): readonly KubeObject[] {
-  const { name, webhooks } = described;
+  const { name } = described;
+  const webhooks = declaredWebhooks(described);
   const { namespace, caBundle } = options;
   const { everywhere, inNamespaces } = controllerAccess(described, namespace);
   const account = { kind: 'ServiceAccount', name, namespace };
@@ -77,9 +79,17 @@ export function controllerManifests(described: Described, options: DeploymentOpt
     ...(everywhere.length === 0 ? [] : roleAndBinding('ClusterRole', { name }, { rules: everywhere, account })),
     ...[...inNamespaces].flatMap(([of, rules]) => roleAndBinding('Role', { name, namespace: of }, { rules, account })),
     ...(webhooks === undefined ? [] : [webhookService({ name, namespace })]),
-    deployment(described, options),
+    deployment({ ...described, webhooks }, options),
     ...(webhooks === undefined ? [] : webhookConfigurations(webhooks, { name, namespace, caBundle })),
   ];
+}
+
+/** Nothing is asked of the API while manifests are made. */
+const unused = {} as ApiClient;
+
+function declaredWebhooks({ webhooks }: Pick<Described, 'webhooks'>): Webhooks | undefined {
+  if (typeof webhooks !== 'function') return webhooks;
+  return webhooks({ client: unused, clock: systemClock(), logger: silentLogger });
 }
 
 interface Binding extends KubeObject {
@@ -101,7 +111,7 @@ function roleAndBinding(
 }
 
 function deployment(
-  { name, lease, webhooks }: Described,
+  { name, lease, webhooks }: Pick<Described, 'name' | 'lease'> & { readonly webhooks: Webhooks | undefined },
   { image, namespace, replicas = lease === undefined ? 1 : 2, port = 8080 }: DeploymentOptions,
 ): Deployment {
   const labels = { 'app.kubernetes.io/name': name };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The options of a controller, and the parts of a program that have defaults. */
 import { hostname } from 'node:os';
+import type { ApiClient } from '../api/client.ts';
 import type { Environment } from '../api/connection/proxy.ts';
 import { type Files, systemFiles } from '../api/cluster/files.ts';
 import type { Clock } from '../clock/clock.ts';
@@ -41,6 +42,13 @@ export interface RunPorts extends ControllerPorts {
   readonly events: EventRecorder;
 }
 
+/** The ports from which webhooks are made. Standbys have no caches, so there are none. */
+export interface WebhookPorts {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 export interface RunControllerOptions extends Partial<ApiParts>, Partial<ProgramParts> {
   /** Appears in the user agent, in events, in each line of the log. */
   readonly name: string;
@@ -67,8 +75,8 @@ export interface RunControllerOptions extends Partial<ApiParts>, Partial<Program
   readonly routes?: readonly HttpRoute[];
   /** Serves `/debug/explain`, what the process knows of one object: to this machine only, or to everybody who reaches `listen`. Default: neither recorded nor served. */
   readonly debugExplain?: 'loopback' | 'any' | undefined;
-  /** Made by `defineWebhooks` of `@csi-sidecars/runtime/webhook`. Each replica serves them, whether it leads or not. Default: none. */
-  readonly webhooks?: Webhooks | undefined;
+  /** Made by `defineWebhooks` of `@csi-sidecars/runtime/webhook`. Each replica serves them, whether it leads or not, from its start to its end. Default: none. */
+  readonly webhooks?: Webhooks | ((ports: WebhookPorts) => Webhooks) | undefined;
   /** klog's level: 0 for what operators need, 4 for requests, 5 for each decision. Default 0. */
   readonly verbosity?: number;
   /** Gets a span for each run of a loop, and below it one for each write. Default: runs are not traced. */

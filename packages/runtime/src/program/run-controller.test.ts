@@ -395,6 +395,22 @@ describe('a program around loops', () => {
     expect([happened, program.exits]).toEqual([['served', 'closed'], [0]]);
   });
 
+  it('[runtime#238] given webhooks as a function, then it gets the client of the program', async () => {
+    const found: (string | undefined)[] = [];
+    const program = aProgram({
+      webhooks: ({ client }) =>
+        webhooks(async () => {
+          found.push((await client.get(persistentVolumes, { name: 'a' })).metadata?.name);
+          return { port: 1, [Symbol.asyncDispose]: () => Promise.resolve() };
+        }),
+    });
+    await program.clock.advance(1_000);
+    expect(found).toEqual(['a']);
+    program.kill();
+    await program.clock.advance(1_000);
+    expect(program.exits).toEqual([0]);
+  });
+
   it('[runtime#238] given a leader with webhooks, when it ends, then they are served until the lease is released', async () => {
     const holders: (string | undefined)[] = [];
     const served = webhooks(async () => ({

@@ -37,7 +37,11 @@ async function run(parts: Parts, options: RunControllerOptions, { signal, config
   configure({ onSignal: 'drain', flushLogs: logWriter.flush, ...(drainMs === undefined ? {} : { drainMs }) });
   const assembly: Assembly<AsyncDisposable> = {
     connect: connections(parts, options),
-    open: async () => (await options.webhooks?.serve(parts)) ?? nothingOpened,
+    open: async ({ client }) => {
+      const webhooks =
+        typeof options.webhooks === 'function' ? options.webhooks({ ...parts, client }) : options.webhooks;
+      return (await webhooks?.serve(parts)) ?? nothingOpened;
+    },
     serve: async (isHealthy) => (listen === '' ? undefined : await serve(parts, options, { isHealthy, inspection })),
     prepare: async () => ({
       lease: lease && { releaseOnExit: true, ...lease },

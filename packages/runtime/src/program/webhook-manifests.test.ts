@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { configMaps } from '../api/common-resources.ts';
 import { allowed, defineWebhooks, mutatingWebhook, validatingWebhook, type Webhook } from '../webhook/index.ts';
-import { controllerManifests, type DeploymentOptions } from './controller-manifests.ts';
+import { controllerManifests, type DeploymentOptions, type Described } from './controller-manifests.ts';
 
 const spec = { resource: configMaps, operations: ['CREATE'] } as const;
 const named = (name: string) => validatingWebhook({ name, ...spec, validate: () => allowed });
@@ -24,6 +24,15 @@ it('given webhooks of both kinds, then the Service comes before the Deployment, 
     'MutatingWebhookConfiguration',
   ]);
   expect(manifests([]).map(({ kind }) => kind)).toEqual(['ServiceAccount', 'Service', 'Deployment']);
+});
+
+it('given webhooks that are made from ports, then they are made beside nothing', () => {
+  const webhooks: Described['webhooks'] = ({ client }) => {
+    expect(client).toEqual({});
+    return defineWebhooks({ webhooks: [mutating] });
+  };
+  const made = controllerManifests({ name: 'labels', loops: [], webhooks }, { image: 'i', namespace: 'home' });
+  expect(made.at(-1)?.kind).toBe('MutatingWebhookConfiguration');
 });
 
 it('given two validating webhooks, then one configuration has both, each with its path at the Service', () => {

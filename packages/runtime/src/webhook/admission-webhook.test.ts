@@ -20,8 +20,8 @@ const mutating = (mutate: (given: ConfigMap) => Mutation<ConfigMap>) =>
   mutatingWebhook({ name, resource: configMaps, operations: ['CREATE'], mutate: ({ object: given }) => mutate(given) });
 
 function ports() {
-  const log = recordingLogger();
-  return { log, signal: new AbortController().signal };
+  const logger = recordingLogger();
+  return { logger, signal: new AbortController().signal };
 }
 
 describe('a verdict', () => {
@@ -61,11 +61,11 @@ describe('a verdict', () => {
   it.each([undefined, null, 'allowed', [], {}, { allowed: 'yes' }, { allowed: 1 }])(
     '[runtime#231] given a handler in JavaScript that returns %j, then the answer is 500, and that is logged',
     async (verdict) => {
-      const { log, signal } = ports();
-      const response = await validating(() => verdict as unknown as Verdict).respond(creation, { log, signal });
+      const { logger, signal } = ports();
+      const response = await validating(() => verdict as unknown as Verdict).respond(creation, { logger, signal });
       const message = 'the webhook returned no verdict';
       expect(response).toEqual({ uid: 'review-1', allowed: false, status: { code: 500, message } });
-      expect(log.messages()).toEqual(['Webhook failed']);
+      expect(logger.messages()).toEqual(['Webhook failed']);
     },
   );
 
@@ -83,14 +83,14 @@ describe('a verdict', () => {
           }).respond(creation, given),
       ];
       for (const respond of failing) {
-        const { log, signal } = ports();
-        expect(await respond({ log, signal })).toEqual({
+        const { logger, signal } = ports();
+        expect(await respond({ logger, signal })).toEqual({
           uid: 'review-1',
           allowed: false,
           status: { code: 500, message: row.message },
         });
         const facts = { webhook: name, uid: 'review-1' };
-        expect(log.lines).toEqual([{ kind: 'error', error: row.thrown, message: 'Webhook failed', facts }]);
+        expect(logger.lines).toEqual([{ kind: 'error', error: row.thrown, message: 'Webhook failed', facts }]);
       }
     },
   );

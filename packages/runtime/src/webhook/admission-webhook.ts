@@ -87,7 +87,7 @@ const formats: Formats = [jsonFormat(7 * 1024 * 1024)];
 const maxValues = 350_000;
 const { apiVersion, kind } = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' } as const;
 /** No request waits for an answer of a function that a test calls. */
-const alone: ReviewPorts = { log: silentLogger, signal: new AbortController().signal };
+const alone: ReviewPorts = { logger: silentLogger, signal: new AbortController().signal };
 
 type Handler<T extends KubeObject, O extends Operation> = (
   request: AdmissionRequest<T, O>,
@@ -109,7 +109,7 @@ function admissionWebhook<T extends KubeObject, O extends Operation>(
       const verdict = await handle({ ...read.request, ...ownObject(read.request) }, ports);
       return { uid, ...responseOf(verdict, read.request.object) };
     } catch (error) {
-      ports.log.error(error, 'Webhook failed', { webhook: name, uid });
+      ports.logger.error(error, 'Webhook failed', { webhook: name, uid });
       return { uid, allowed: false, status: { code: 500, message: messageOf(error) } };
     }
   };

@@ -34,7 +34,7 @@ it('[runtime#239] given a function that throws for the second object, then its t
     },
   });
   const log = recordingLogger();
-  expect(JSON.parse(webhook.answer(asked, { log }).body).response).toEqual({
+  expect(JSON.parse(webhook.answer(asked, { logger: log }).body).response).toEqual({
     uid: 'u1',
     convertedObjects: null,
     result: { metadata: {}, status: 'Failure', message: 'no such version' },
@@ -46,6 +46,6 @@ it('[runtime#239] given a function that throws for the second object, then its t
 it('[runtime#239] given a failure that is returned, then it is not logged', () => {
   const log = recordingLogger();
   const webhook = conversionWebhook({ convert: () => ({ failure: 'not this one' }) });
-  expect(JSON.parse(webhook.answer(asked, { log }).body).response.result.message).toBe('not this one');
+  expect(JSON.parse(webhook.answer(asked, { logger: log }).body).response.result.message).toBe('not this one');
   expect(log.lines).toEqual([]);
 });

@@ -21,7 +21,7 @@ export interface ConversionSpec<T> {
 
 export interface ConversionWebhook extends Webhook {
   readonly admission: undefined;
-  readonly answer: (request: ReviewBody, ports?: Pick<ReviewPorts, 'log'>) => ReviewAnswer;
+  readonly answer: (request: ReviewBody, ports?: Pick<ReviewPorts, 'logger'>) => ReviewAnswer;
 }
 
 /** The API server may send the objects of a list in one review. */
@@ -39,7 +39,7 @@ export function conversionIn<T = JsonObject>(
   formats: Formats,
   { path = '/convert', convert }: ConversionSpec<T>,
 ): ConversionWebhook {
-  const answer = (body: ReviewBody, { log } = { log: silentLogger }): ReviewAnswer => {
+  const answer = (body: ReviewBody, { logger } = { logger: silentLogger }): ReviewAnswer => {
     const read = readReview(body, { apiVersion, kind, formats, maxValues });
     if ('refused' in read) return read.refused;
     const { uid = '' } = read.request;
@@ -47,7 +47,7 @@ export function conversionIn<T = JsonObject>(
       try {
         return convert(object, wanted);
       } catch (error) {
-        log.error(error, 'Webhook failed', { path, uid });
+        logger.error(error, 'Webhook failed', { path, uid });
         return { failure: messageOf(error) };
       }
     };

@@ -104,7 +104,7 @@ export async function startWebhookServer(
     const gone = new AbortController();
     response.once('close', () => gone.abort(new Error('the client is gone')));
     return await withDeadline(clock, { parent: gone.signal, ms: limits.reviewMs }, async (signal) => {
-      const answer = await Promise.race([webhook.answer(body, { log, signal }), whenAborted(signal)]);
+      const answer = await Promise.race([webhook.answer(body, { logger: log, signal }), whenAborted(signal)]);
       if (answer !== undefined || gone.signal.aborted) return answer ?? undefined;
       log.error(signal.reason, 'Webhook takes too long', { path: webhook.path });
       return late;

@@ -17,7 +17,7 @@ export interface ReviewAnswer {
 
 /** What a handler gets beside its request. */
 export interface ReviewPorts {
-  readonly log: Logger;
+  readonly logger: Logger;
   /** Aborts when the answer is no longer waited for. */
   readonly signal: AbortSignal;
 }
