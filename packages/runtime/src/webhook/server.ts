@@ -152,7 +152,7 @@ export async function startWebhookServer(
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       const drained = Promise.withResolvers<void>();
       using _ = clock.timer(limits.drainMs, drained.resolve);
-      if (limits.drainMs > 0) await Promise.race([ended(), drained.promise]);
+      await Promise.race([ended(), drained.promise]);
       sockets.destroy();
       await closed;
     },
