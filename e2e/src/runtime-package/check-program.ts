@@ -26,6 +26,10 @@ export async function checkProgram(checks: ProgramChecks): Promise<void> {
   const ports = [await freePort(), await freePort()] as const;
   await api.create(configMaps, aConfigMap('before'));
   const watching = await run('watch', join(project.folder, 'watch.ts'), {});
+  await eventually(patience, {
+    what: 'the informer has synced, so that it sees what changes from now on',
+    check: () => logTail(watching.spec, 100).includes('added owners/before'),
+  });
   const first = await start('first', project.example, ports[0]);
   try {
     await check('a ConfigMap from before its start is labelled', () => labelled('before'));

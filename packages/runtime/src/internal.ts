@@ -73,7 +73,7 @@ export type { CertificateFiles, Pair } from './tls/certificates.ts';
 export { openSockets } from './tls/open-sockets.ts';
 export type { OpenSockets } from './tls/open-sockets.ts';
 export { conversionBytes, conversionIn } from './webhook/conversion-webhook.ts';
-export { acceptedFormat, formatOf, hasTooManyValues, jsonFormat, maxBodyBytes } from './webhook/media.ts';
+export { jsonFormat } from './webhook/media.ts';
 export type { Format, Formats } from './webhook/media.ts';
 export { startWebhookServer } from './webhook/server.ts';
 export type { WebhookLimits, WebhookServer } from './webhook/server.ts';

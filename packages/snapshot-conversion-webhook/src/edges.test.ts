@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestAuthority, FakeClock, recordingLogger, until } from '@csi-sidecars/runtime/testing';
 import { afterEach, expect, it } from 'vitest';
-import { acceptedFormat, type Pair, readPair, watchPair } from '@csi-sidecars/runtime/internal';
+import { type Pair, readPair, watchPair } from '@csi-sidecars/runtime/internal';
 import { convert, listAnnotation } from './convert.ts';
-import { formats } from './media.ts';
 
 const group = 'groupsnapshot.storage.k8s.io';
 const kind = 'VolumeGroupSnapshotContent';
@@ -51,14 +50,6 @@ it('[snapshot-conversion-webhook#7] given an annotation that is no JSON, then th
   expect(convert(object, v1)).toEqual({
     failure: `unable to deserialize annotation "${listAnnotation}": invalid JSON (1 characters)`,
   });
-});
-
-it.each([
-  { accept: 'application/yaml;q=1, application/json', format: 'application/yaml' },
-  { accept: 'application/yaml;q=1, application/json;q=0.5', format: 'application/yaml' },
-  { accept: 'application/json, application/yaml;q=odd', format: 'application/json' },
-])('given a client that accepts $accept, then it gets $format', ({ accept, format }) => {
-  expect(String(acceptedFormat(formats, accept)?.contentType)).toBe(String(format));
 });
 
 const authority = createTestAuthority();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { acceptedFormat, hasTooManyValues, maxBodyBytes } from '@csi-sidecars/runtime/internal';
 import { expect, it } from 'vitest';
-import { formats, yaml } from './media.ts';
+import { yaml } from './media.ts';
+import { groupContents } from './review.ts';
 
 const { decode, encode } = yaml;
 
@@ -13,33 +13,9 @@ it.each([
 ])(
   '[snapshot-conversion-webhook#13] given a body of the type $type, then $bytes bytes are the most that is read',
   ({ type, bytes }) => {
-    expect(maxBodyBytes(formats, type)).toBe(bytes);
+    expect(groupContents.maxBodyBytes(type)).toBe(bytes);
   },
 );
-
-it.each(['{', '[', ','])(
-  '[snapshot-conversion-webhook#13] given 200000 of %s, then the values are not too many; with one more they are',
-  (beginning) => {
-    expect(hasTooManyValues(Buffer.from(beginning.repeat(200_000)), 200_000)).toBe(false);
-    expect(hasTooManyValues(Buffer.from(beginning.repeat(200_001)), 200_000)).toBe(true);
-    expect(hasTooManyValues(Buffer.from(':'.repeat(200_001)), 200_000)).toBe(false);
-  },
-);
-
-it.each([
-  { accept: undefined, format: 'application/json' },
-  { accept: '', format: 'application/json' },
-  { accept: 'application/yaml', format: 'application/yaml' },
-  { accept: ' APPLICATION/YAML ; Q=0.9 , application/json;q=0.8', format: 'application/yaml' },
-  { accept: 'application/yaml;v=1;q=0.1, application/json;q=0.2', format: 'application/json' },
-  { accept: 'application/json;q=0.5, application/yaml', format: 'application/yaml' },
-  { accept: 'application/json;q=0.5, application/yaml;q=odd', format: 'application/yaml' },
-  { accept: 'application/yaml, application/json', format: 'application/yaml' },
-  { accept: 'text/html', format: undefined },
-  { accept: ';q=1', format: undefined },
-])('given a client that accepts $accept, then it gets $format', ({ accept, format }) => {
-  expect(String(acceptedFormat(formats, accept)?.contentType)).toBe(String(format));
-});
 
 it('[snapshot-conversion-webhook#9] given integers of YAML, then each is a number if it is exact as such, else a bigint, and all else is text', () => {
   const lines = ['7', '-7', '+7', '9007199254740993', '+9007199254740993', '-9007199254740993', '7a', 'a7', '0x1F'];
