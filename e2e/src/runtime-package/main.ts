@@ -30,6 +30,8 @@ const clock = systemClock();
 const signal = onInterrupt();
 const reports = join(repositoryRoot, 'reports');
 mkdirSync(reports, { recursive: true });
+// Logs are appended to, and checks read them.
+rmSync(join(reports, 'runtime-package'), { recursive: true, force: true });
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const failures: string[] = [];
 
