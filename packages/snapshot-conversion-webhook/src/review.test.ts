@@ -173,6 +173,16 @@ it.each(['application/json', 'application/yaml'])(
   },
 );
 
+it('[snapshot-conversion-webhook#11] given members that are nested deeper than the stack of a conversion, then the answer is 400', () => {
+  const status = { volumeSnapshotInfoList: ['@'] };
+  const body = review({ desiredAPIVersion: `${group}/v1beta1`, objects: [object('v1', { status })] });
+  const answer = ask(body.replace('"@"', '{"a":'.repeat(20_000) + '1' + '}'.repeat(20_000)));
+  expect([answer.status, answer.body]).toEqual([
+    400,
+    expect.stringMatching(/^failed to deserialize body \(\d+ bytes\)/),
+  ]);
+});
+
 it('[snapshot-conversion-webhook#11] given any request, then there is an answer', () => {
   const request = fc.record({
     contentType: fc.constantFrom(undefined, 'application/json', 'application/yaml', 'text/plain'),

@@ -5,4 +5,4 @@ import type { ConversionWebhook } from '@csi-sidecars/runtime/webhook';
 import { convert } from './convert.ts';
 import { formats } from './media.ts';
 
-export const groupContents: ConversionWebhook = conversionIn(formats, { convert });
+export const groupContents: ConversionWebhook = conversionIn(formats, '/convert', convert);

@@ -4,11 +4,11 @@ import type { Clock, Logger } from '@csi-sidecars/runtime';
 import { type Pair, startWebhookServer, type WebhookLimits, type WebhookServer } from '@csi-sidecars/runtime/internal';
 import { groupContents } from './review.ts';
 
-/** A few connections are enough for the API servers and kubelet. A conversion takes no time of others, and a signal ends the program at once. */
+/** A few connections are enough for the API servers and kubelet. A conversion is synchronous, so none waits for another; a signal ends the program at once. */
 const limits: WebhookLimits = {
   connections: 64,
   bytes: 4 * 1024 * 1024,
-  reviews: 1,
+  reviews: 64,
   reviewMs: 30_000,
   silenceMs: 10_000,
   idleMs: 10_000,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Objects of a custom resource from one version to another, for the API server, which calls it whenever it reads or writes an object in another version than the stored one. */
-import { silentLogger } from '../log/logger.ts';
+import { type Logger, silentLogger } from '../log/logger.ts';
 import { type Formats, jsonFormat, maxBodyBytes } from './media.ts';
 import { isObject, type JsonObject, messageOf, readReview, unreadable, writtenReview } from './read-review.ts';
 import type { ConversionResponse, ConversionReview } from './reviews.ts';
@@ -30,28 +30,30 @@ const maxValues = 200_000;
 const { apiVersion, kind } = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'ConversionReview' } as const;
 
 /** All or nothing: the first object that cannot be converted is the answer. `T` is a union of the versions, if there are types of them. */
-export function conversionWebhook<T = JsonObject>(spec: ConversionSpec<T>): ConversionWebhook {
-  return conversionIn([jsonFormat(conversionBytes)], spec);
+export function conversionWebhook<T = JsonObject>({
+  path = '/convert',
+  convert,
+}: ConversionSpec<T>): ConversionWebhook {
+  return conversionIn<T>([jsonFormat(conversionBytes)], path, (object, wanted, { logger, uid }) => {
+    try {
+      return convert(object, wanted);
+    } catch (error) {
+      logger.error(error, 'Webhook failed', { path, uid });
+      return { failure: messageOf(error) };
+    }
+  });
 }
 
-/** With other formats than JSON. The API server needs none. */
-export function conversionIn<T = JsonObject>(
-  formats: Formats,
-  { path = '/convert', convert }: ConversionSpec<T>,
-): ConversionWebhook {
+type Convert<T> = (object: T, wanted: string, review: { readonly logger: Logger; readonly uid: unknown }) => Conversion;
+
+/** With other formats than JSON. The API server needs none. A review whose conversion throws is refused with 400. */
+export function conversionIn<T = JsonObject>(formats: Formats, path: string, convert: Convert<T>): ConversionWebhook {
   const answer = (body: ReviewBody, { logger } = { logger: silentLogger }): ReviewAnswer => {
     const read = readReview(body, { apiVersion, kind, formats, maxValues });
     if ('refused' in read) return read.refused;
     const { uid = '' } = read.request;
-    const convertOne = (object: T, wanted: string): Conversion => {
-      try {
-        return convert(object, wanted);
-      } catch (error) {
-        logger.error(error, 'Webhook failed', { path, uid });
-        return { failure: messageOf(error) };
-      }
-    };
-    const response = { uid: uid as string, ...convertAll(read.request, convertOne) };
+    const converted = convertAll<T>(read.request, (object, wanted) => convert(object, wanted, { logger, uid }));
+    const response = { uid: uid as string, ...converted };
     // The request is not needed in an answer.
     const request = { uid: '', desiredAPIVersion: '', objects: null };
     return writtenReview(read.format, { kind, apiVersion, request, response } satisfies Answered);

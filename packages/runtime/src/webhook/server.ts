@@ -75,6 +75,7 @@ export async function startWebhookServer(
 ): Promise<WebhookServer> {
   const byPath = new Map(webhooks.map((webhook) => [webhook.path, webhook]));
   const running = createRunning(limits);
+  /** Requests whose answer is not sent yet. */
   const open = new Set<Promise<void>>();
   let isStopping = false;
 
@@ -105,7 +106,8 @@ export async function startWebhookServer(
     response.once('close', () => gone.abort(new Error('the client is gone')));
     return await withDeadline(clock, { parent: gone.signal, ms: limits.reviewMs }, async (signal) => {
       const answer = await Promise.race([webhook.answer(body, { logger: log, signal }), whenAborted(signal)]);
-      if (answer !== undefined || gone.signal.aborted) return answer ?? undefined;
+      if (answer !== undefined) return answer;
+      if (gone.signal.aborted) return undefined;
       log.error(signal.reason, 'Webhook takes too long', { path: webhook.path });
       return late;
     });
@@ -121,11 +123,11 @@ export async function startWebhookServer(
   }
 
   const connections = createHttpConnections({ clock }, limits, async (exchange) => {
-    const ended = Promise.withResolvers<void>();
-    open.add(ended.promise);
+    const closed = Promise.withResolvers<void>();
+    open.add(closed.promise);
     exchange.response.once('close', () => {
-      open.delete(ended.promise);
-      ended.resolve();
+      open.delete(closed.promise);
+      closed.resolve();
     });
     try {
       await serve(exchange);
