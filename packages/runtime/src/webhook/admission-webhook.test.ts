@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Handlers and their answers, without a server. */
+import * as fc from 'fast-check';
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { anAdmissionRequest, recordingLogger } from '../../testing/index.ts';
 import { stringifyJson } from '../api/json.ts';
@@ -279,6 +280,35 @@ describe('an answer', () => {
     const { status, body } = await ask(deep);
     expect([status, status === 200 && JSON.parse(body).response.allowed]).not.toEqual([200, true]);
   });
+});
+
+it('[runtime#230, 234] given any body, then there is an answer, with the UID if it is a review, and none allows what the handler denies', async () => {
+  const webhook = validating(() => denied('no'));
+  const part = fc.oneof(
+    fc.json().map((text): unknown => JSON.parse(text)),
+    fc.constant(object),
+    fc.constant(undefined),
+  );
+  const request = fc.record({ object: part, oldObject: part, operation: fc.constantFrom(...every, 'CONNECT', null) });
+  const reviews = request.map((parts) =>
+    stringifyJson({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request: { ...creation, ...parts } }),
+  );
+  const asked = fc.record({
+    body: fc.oneof(reviews, fc.json(), fc.string()).map((text) => Buffer.from(text)),
+    contentType: fc.constantFrom('application/json', undefined),
+    accept: fc.option(fc.string(), { nil: undefined }),
+  });
+  const statuses = new Set<number>();
+  await fc.assert(
+    fc.asyncProperty(asked, async (each) => {
+      const { status, body } = await webhook.answer(each, ports());
+      statuses.add(status);
+      expect([200, 400]).toContain(status);
+      if (status === 200) expect(JSON.parse(body)).toMatchObject({ response: { uid: 'review-1', allowed: false } });
+    }),
+    { seed: 1, numRuns: 1_000 },
+  );
+  expect(statuses).toEqual(new Set([200, 400]));
 });
 
 describe('the declaration of a webhook', () => {
