@@ -5,6 +5,7 @@ import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { anAdmissionRequest, recordingLogger } from '../../testing/index.ts';
 import { stringifyJson } from '../api/json.ts';
 import { type ConfigMap, configMaps, deployments } from '../api/common-resources.ts';
+import { whenAborted } from '../clock/deadline.ts';
 import { mutatingWebhook, validatingWebhook, type ValidatingSpec } from './admission-webhook.ts';
 import type { AdmissionResponse, Operation } from './reviews.ts';
 import { allowed, changed, denied, type Mutation, type Verdict } from './verdict.ts';
@@ -95,6 +96,18 @@ describe('a verdict', () => {
       }
     },
   );
+});
+
+it('[runtime#236] given a handler that fails because its signal aborts, then that is not logged', async () => {
+  const logger = recordingLogger();
+  const gone = new AbortController();
+  const webhook = validating(async (_, { signal }) => {
+    await whenAborted(signal);
+    throw signal.reason;
+  });
+  const response = webhook.respond(creation, { logger, signal: gone.signal });
+  gone.abort(new Error('the client is gone'));
+  expect([await response, logger.lines]).toMatchObject([{ allowed: false, status: { code: 500 } }, []]);
 });
 
 describe('a request', () => {

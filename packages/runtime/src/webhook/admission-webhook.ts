@@ -109,7 +109,8 @@ function admissionWebhook<T extends KubeObject, O extends Operation>(
       const verdict = await handle({ ...read.request, ...ownObject(read.request) }, ports);
       return { uid, ...responseOf(verdict, read.request.object) };
     } catch (error) {
-      ports.logger.error(error, 'Webhook failed', { webhook: name, uid });
+      // Most handlers end with their signal, and the answer is not waited for then.
+      if (!ports.signal.aborted) ports.logger.error(error, 'Webhook failed', { webhook: name, uid });
       return { uid, allowed: false, status: { code: 500, message: messageOf(error) } };
     }
   };
