@@ -287,11 +287,13 @@ describe('an answer', () => {
     expect([(await ask(','.repeat(350_000))).status, (await ask(','.repeat(350_001))).status]).toEqual([400, 413]);
   });
 
-  it('[runtime#234] given an object that is nested deeper than the stack, then there is an answer', async () => {
+  it('[runtime#234] given an object that is nested deeper than the stack, then there is an answer, and a mutating webhook denies it', async () => {
     const depth = 100_000;
     const deep = review({ ...creation, object: { data: '@' } }).replace('"@"', '['.repeat(depth) + ']'.repeat(depth));
-    const { status, body } = await ask(deep);
-    expect([status, status === 200 && JSON.parse(body).response.allowed]).not.toEqual([200, true]);
+    const asked = { contentType: 'application/json', accept: undefined, body: Buffer.from(deep) };
+    expect((await ask(deep)).status).toBe(200);
+    const { body } = await mutating((own) => changed(own)).answer(asked, ports());
+    expect(JSON.parse(body)).toMatchObject({ response: { uid: 'review-1', allowed: false, status: { code: 500 } } });
   });
 });
 

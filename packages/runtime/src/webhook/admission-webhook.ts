@@ -105,8 +105,9 @@ function admissionWebhook<T extends KubeObject, O extends Operation>(
     const read = readRequest(given, spec);
     if ('failure' in read) return { uid, allowed: false, status: { code: 400, message: read.failure } };
     try {
-      // What the handler gets is its own, so that a change of it in place is one as well.
-      const verdict = await handle({ ...read.request, ...ownObject(read.request) }, ports);
+      // What a handler gets to change is its own, so that a change of it in place is one as well.
+      const own = type === 'mutating' ? { object: copyJson(read.request.object) } : {};
+      const verdict = await handle({ ...read.request, ...own }, ports);
       return { uid, ...responseOf(verdict, read.request.object) };
     } catch (error) {
       // Most handlers end with their signal, and the answer is not waited for then.
@@ -129,10 +130,6 @@ function admissionWebhook<T extends KubeObject, O extends Operation>(
     answer: (body, ports) => answer(body, ports).catch((error: unknown) => unreadable(body.body, error)),
     respond: (request, ports = alone) => respond(request as unknown as JsonObject, ports),
   };
-}
-
-function ownObject({ object }: { readonly object?: unknown }): { readonly object?: unknown } {
-  return object === undefined ? {} : { object: copyJson(object) };
 }
 
 function responseOf(verdict: Mutation<unknown>, before: unknown): Omit<AdmissionResponse, 'uid'> {
