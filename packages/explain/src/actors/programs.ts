@@ -2,7 +2,7 @@
 /** How a sidecar is recognised: by its Lease, and by its container. */
 import { type Pod, sanitizedName } from '@csi-sidecars/runtime';
 import type { Workload } from '../cluster/kinds.ts';
-import type { Pages } from '../cluster/reader.ts';
+import type { Pages } from '../cluster/limits.ts';
 import { type Program, programs, type Service } from '../verdict.ts';
 
 /** The name of the Lease by which replicas elect their leader, as all versions of upstream's programs and ours name it. */

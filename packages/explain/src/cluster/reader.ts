@@ -7,6 +7,7 @@ import {
   type ApiClient,
   ApiError,
   type Clock,
+  DeadlineError,
   definedOnly,
   isForbidden,
   type KubeObject,
@@ -15,9 +16,13 @@ import {
   type Resource,
   subjectAccessReviews,
   TransportError,
+  withDeadline,
 } from '@csi-sidecars/runtime';
+import { eachLine } from '../metrics/series.ts';
 import { type AccessQuestion, isAllowed } from './access-review.ts';
 import type { Meter } from './layer.ts';
+import type { Pages, TextLines } from './limits.ts';
+import { isServed, keyOf, watchPath } from './request-paths.ts';
 
 export type Because = 'forbidden' | 'absent' | 'timeout' | 'limit' | 'failed';
 
@@ -50,19 +55,6 @@ export interface ReadObject {
   readonly resourceVersion: string | undefined;
 }
 
-export interface Pages<T> {
-  /** What is kept of an object; undefined: nothing. Default: all of it. */
-  readonly keep?: (object: T) => T | undefined;
-  /** Names what is kept. Lists that keep the same are read once; a list that keeps a part without a name is read each time. */
-  readonly keptAs?: string;
-  /** Objects in a page. Default: 500. */
-  readonly size?: number;
-  /** Default: 10. More of them are not read, and that is recorded as `limit`. */
-  readonly most?: number;
-  /** Called after each page with the number of objects kept; `true` ends the list. */
-  readonly isEnough?: (kept: number) => boolean;
-}
-
 export interface Reader {
   /** `notKnown` completes "... is not known". */
   get<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, notKnown: string): Promise<Reading<T>>;
@@ -83,6 +75,12 @@ export interface Reader {
   readonly missing: () => readonly Missing[];
   /** A path beyond objects: discovery. */
   raw(path: string, notKnown: string): Promise<Reading<unknown>>;
+  /** A text, line by line. One that is longer than may be read is found, and the limit is recorded. */
+  lines(
+    path: string,
+    facts: Pick<Missing, 'resource' | 'notKnown'>,
+    text: TextLines,
+  ): Promise<Reading<'whole' | 'cut'>>;
   /** All objects that were found, by kind. */
   readonly known: () => readonly KnownObjects[];
   /** What was read by name, and lists of events: what a change of the answer would come from, in the order of reading. */
@@ -93,7 +91,7 @@ export interface Reader {
 }
 
 export interface ReaderDeps {
-  readonly client: Pick<ApiClient, 'get' | 'list' | 'create' | 'raw'>;
+  readonly client: Pick<ApiClient, 'get' | 'list' | 'create' | 'raw' | 'stream'>;
   readonly clock: Clock;
   readonly meter: Meter;
   /** Aborts at the time limit of the command. */
@@ -176,7 +174,10 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
     if (error instanceof ApiError && error.status === 404)
       return isServed(error) ? { kind: 'absent' } : unknown(facts, 'absent');
     if (isForbidden(error)) return unknown(facts, 'forbidden');
-    const isLate = signal.aborted || (error instanceof TransportError && error.failure === 'timeout');
+    const isLate =
+      signal.aborted ||
+      error instanceof DeadlineError ||
+      (error instanceof TransportError && error.failure === 'timeout');
     return unknown(facts, isLate ? 'timeout' : 'failed');
   }
 
@@ -194,6 +195,11 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
       note(resource, value, 'whole');
       return { kind: 'found', value };
     });
+  }
+
+  function raw(path: string, notKnown: string): Promise<Reading<unknown>> {
+    const facts = { verb: 'get', group: '', resource: path, namespace: undefined, notKnown } as const;
+    return once(`raw ${path}`, facts, async () => ({ kind: 'found', value: await client.raw(path, options) }));
   }
 
   return {
@@ -247,19 +253,24 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
       });
       return answer.kind === 'found' ? isAllowed(answer.value) : undefined;
     },
-    raw: (path, notKnown) =>
-      once(`raw ${path}`, { verb: 'get', group: '', resource: path, namespace: undefined, notKnown }, async () => ({
-        kind: 'found',
-        value: await client.raw(path, options),
-      })),
+    raw,
+    async lines(path, named, { mostBytes, onLine, isExpected }) {
+      const facts = { verb: 'get', group: '', namespace: undefined, ...named } as const;
+      const read = async (deadline: AbortSignal): Promise<Reading<'whole' | 'cut'>> => {
+        const { body } = await client.stream({ purpose: 'list', path, accept: 'text/plain' }, deadline);
+        const value = await eachLine(body, mostBytes, onLine);
+        if (!isExpected()) return unknown(facts, 'failed');
+        if (value === 'cut') unknown(facts, 'limit');
+        return { kind: 'found', value };
+      };
+      const deadline = { parent: signal, ms: requestTimeoutMs };
+      const answer = await once(`lines ${path}`, facts, () => withDeadline(clock, deadline, read));
+      return answer.kind === 'absent' ? unknown(facts, 'absent') : answer;
+    },
     known: () => [...found.values()].map(({ resource, objects }) => ({ resource, objects: [...objects.values()] })),
     async version() {
-      const facts = { verb: 'get', group: '', resource: 'version', namespace: undefined } as const;
-      const read = await once('version', { ...facts, notKnown: 'the version of the server' }, async () => ({
-        kind: 'found',
-        value: (await client.raw('/version', options)) as { readonly gitVersion?: unknown } | null,
-      }));
-      const version = read.kind === 'found' ? read.value?.gitVersion : undefined;
+      const read = await raw('/version', 'the version of the server');
+      const version = (valueOf(read) as { readonly gitVersion?: unknown } | null | undefined)?.gitVersion;
       return typeof version === 'string' ? version : undefined;
     },
     concluded<T>(what: string, conclude: () => Promise<T>) {
@@ -275,21 +286,6 @@ export function createReader({ client, clock, meter, signal, requestTimeoutMs }:
     nowMs: () => clock.nowMs() + meter.serverAheadMs(),
     sleep: (ms) => clock.sleep(ms, signal),
   };
-}
-
-/** The kind is served if the refusal names the object. A refusal of the client itself has no details. */
-function isServed({ isStatus, details }: ApiError): boolean {
-  return isStatus && (details === undefined || details.name !== undefined);
-}
-
-function watchPath({ group, version, plural }: Resource, namespace: string | undefined, selector: string): string {
-  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
-  const place = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
-  return `${root}${place}/${plural}?fieldSelector=${encodeURIComponent(selector)}`;
-}
-
-function keyOf({ group, plural, namespaced }: Resource, { namespace, name }: ObjectRef): string {
-  return `get ${group}/${plural} ${namespaced ? (namespace ?? '') : ''}/${name}`;
 }
 
 /** The object, or undefined if it is absent or not known. */

@@ -18,6 +18,7 @@ export interface ExplainValues extends ClusterValues {
   readonly 'snapshot-controller-namespace': string;
   readonly deep: boolean;
   readonly 'no-events': boolean;
+  readonly 'node-metrics': boolean;
   readonly 'volume-name-prefix': string;
   readonly 'volume-name-uuid-length': number;
   readonly 'all-volumes': boolean;
@@ -40,11 +41,10 @@ export const explainProgram: ProgramFlags<ExplainValues> = {
     'snapshot-controller-namespace': rare(stringFlag('', 'The namespace of snapshot-controller, if it is not found.')),
     deep: boolFlag(false, 'Read all VolumeAttachments where one is looked for.'),
     'no-events': boolFlag(false, 'Read no events; failures are then known from objects only.'),
+    'node-metrics': boolFlag(false, 'Read what the kubelet in charge has measured.'),
     'volume-name-prefix': rare(stringFlag('pvc', 'That of csi-provisioner. Default: what its leader has.')),
     'volume-name-uuid-length': rare(intFlag(-1, 'That of csi-provisioner. Default: what its leader has.')),
-    via: rare(
-      stringFlag('', 'Port-forwards to --http-endpoint of leaders with --debug-explain, as in http://127.0.0.1:8080.'),
-    ),
+    via: rare(stringFlag('', 'Port-forwards to leaders with --debug-explain, as in http://127.0.0.1:8080.')),
     'via-pod': boolFlag(false, 'Ask the leader in charge through a port-forward to its pod.'),
     'all-volumes': boolFlag(false, 'Explain all volumes of a pod that has more than ten.'),
   },

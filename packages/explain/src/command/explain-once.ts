@@ -4,6 +4,7 @@ import type { KubeObject } from '@csi-sidecars/runtime';
 import { argumentsOfLeader } from '../actors/leader.ts';
 import { namingOf, retryIntervalsOf } from '../actors/leader-settings.ts';
 import { type Because, CredentialsError, type Reader } from '../cluster/reader.ts';
+import { nodeMetricsOf } from '../metrics/node-metrics.ts';
 import { explanationOf } from '../report/document.ts';
 import type { Explanation } from '../report/explanation.ts';
 import type { Context, Options } from '../rows/context.ts';
@@ -49,12 +50,14 @@ export async function explainOnce(
       object === undefined || via === undefined
         ? decided
         : await withLeader(via, { kind, object }, { judged: decided, nowMs: cluster.nowMs(), reader, values });
+    const nodeMetrics = values['node-metrics'] ? await nodeMetricsOf(reader, judged) : undefined;
     const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
     return explanationOf({
       atMs: cluster.nowMs(),
       localOffsetMs: cluster.localOffsetMs(),
       subject: { kind, apiVersion, namespace, name, object },
       judged,
+      nodeMetrics,
       exitCode: exitCodeOf(judged.verdict.exit, values['exit-zero']),
       missing: reader.missing(),
       cost: cluster.cost(),

@@ -40,4 +40,10 @@ export const explainRules: readonly UsedRule[] = [
   { apiGroups: ['apps'], resources: ['deployments', 'statefulsets', 'daemonsets'], verbs: ['list'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
   viaPodRule,
+  {
+    apiGroups: [''],
+    resources: ['nodes/proxy'],
+    verbs: ['get'],
+    when: { text: '--node-metrics', facts: 'unknown' },
+  },
 ];

@@ -4,6 +4,7 @@ import { codeFromNumber } from '@csi-sidecars/csi';
 import type { KubeObject } from '@csi-sidecars/runtime';
 import type { Missing } from '../cluster/reader.ts';
 import { forDocument } from '../command/printable.ts';
+import type { NodeMetrics } from '../metrics/node-metrics.ts';
 import type { Judged } from '../rows/judged.ts';
 import { type Failure, isProgram, type ObjectName, type Retry, type Verdict } from '../verdict.ts';
 import {
@@ -11,6 +12,7 @@ import {
   type ErrorJson,
   type Explanation,
   type NameJson,
+  type NodeMetricsJson,
   type Part,
   type RetryJson,
   type RiskJson,
@@ -34,6 +36,8 @@ export interface Facts {
     readonly object: KubeObject | undefined;
   };
   readonly judged: Judged;
+  /** Undefined: without `--node-metrics`. */
+  readonly nodeMetrics: NodeMetrics | undefined;
   readonly exitCode: number;
   readonly missing: readonly Missing[];
   readonly cost: Cost;
@@ -60,6 +64,7 @@ export function explanationOf(facts: Facts): Explanation {
               object: volume.object,
             }),
           })),
+    nodeMetrics: facts.nodeMetrics === undefined ? null : nodeMetricsJson(facts.nodeMetrics),
     missing: facts.missing.map(missingJson),
     cost: { requests: cost.requests, bytes: cost.bytes, seconds: cost.seconds },
   };
@@ -225,6 +230,18 @@ function riskOf({ judged }: Facts, verdict: Verdict): RiskJson {
       : undefined);
   const { level = 'none', of, ifYou, sentence = 'none' } = risk ?? {};
   return { level, of: of ?? null, ifYou: ifYou ?? null, sentence: clean(sentence) };
+}
+
+function nodeMetricsJson({ node, operations }: NodeMetrics): NodeMetricsJson {
+  return {
+    node: node ?? null,
+    operations:
+      operations?.map(({ operation, result, ...rest }) => ({
+        ...rest,
+        operation: clean(operation),
+        result: clean(result),
+      })) ?? 'unknown',
+  };
 }
 
 function nameJson({ kind, namespace, name, uid }: ObjectName): NameJson {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The Explanation: the document that `-o json` prints. All keys are there: null does not apply, `unknown` is not known. Fields are added, never renamed. */
 import type { Decision } from '../rows/decision.ts';
+import type { NodeOperation } from '../metrics/node-operations.ts';
 import type { Missing } from '../cluster/reader.ts';
 import type { Actor, Program, Risk, Row, StageId } from '../verdict.ts';
 
@@ -120,6 +121,14 @@ export interface RightJson {
   readonly namespace: string | null;
 }
 
+/** What a kubelet has measured of the driver since it started. */
+export interface NodeMetricsJson {
+  /** Null: nothing waits for a node, so that no kubelet was asked. */
+  readonly node: string | null;
+  /** `unknown`: they could not be read. */
+  readonly operations: readonly NodeOperation[] | 'unknown';
+}
+
 /** What is said of one object. */
 export interface Part {
   readonly apiVersion: 'csi-sidecars/v1';
@@ -148,6 +157,8 @@ export interface Explanation extends Part {
   readonly clock: { readonly localOffsetSeconds: number };
   /** Of a pod: one for each volume, the one that decides first. */
   readonly volumes: readonly Part[] | null;
+  /** With `--node-metrics`. */
+  readonly nodeMetrics: NodeMetricsJson | null;
   readonly missing: readonly (Omit<Missing, 'namespace'> & { readonly namespace: string | null })[];
   readonly cost: Cost;
 }

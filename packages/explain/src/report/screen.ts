@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One screen: at most 24 lines of 80 to 120 columns, in ASCII. No line begins with a text of others. */
 import { forScreen, shellLine } from '../command/printable.ts';
+import type { NodeOperation } from '../metrics/node-operations.ts';
 import type { ChangeJson, Explanation, RetryJson } from './explanation.ts';
 
 export interface ScreenOptions {
@@ -62,6 +63,7 @@ function stageEntries(explanation: Explanation): readonly Entry[] {
 
 function factEntries(explanation: Explanation, nowMs: number): readonly Entry[] {
   const { decision, turn, error, retry, changes, risk, row, verdict, findings, missing, clock, volumes } = explanation;
+  const { nodeMetrics } = explanation;
   const entries: Entry[] = [];
   if (turn !== null) {
     const state = turn.alive === 'no' ? ' (does not work)' : '';
@@ -78,6 +80,8 @@ function factEntries(explanation: Explanation, nowMs: number): readonly Entry[] 
   }
   if (retry !== null) entries.push(['Retry', retryText(retry, nowMs)]);
   if (verdict === 'person') for (const each of changes) entries.push(['Change', changeText(each)]);
+  if (nodeMetrics !== null && nodeMetrics.operations !== 'unknown')
+    entries.push(['Kubelet', nodeMetricsText(nodeMetrics.node, nodeMetrics.operations)]);
   entries.push(['Risk', risk.sentence]);
   if (!isOver(explanation)) {
     const computed =
@@ -135,6 +139,14 @@ function changeText({ what, object, field }: ChangeJson): string {
   if (object === null) return what;
   const { kind, namespace, name } = object;
   return `${what} (${kind} ${namespace === null ? '' : `${namespace}/`}${name}${field === null ? '' : `, ${field}`})`;
+}
+
+function nodeMetricsText(node: string | null, operations: readonly NodeOperation[]): string {
+  if (node === null) return 'not asked: nothing waits for a node';
+  const each = operations.map(
+    ({ operation, result, count, averageSeconds }) => `${operation} ${result} ${count} times, ${averageSeconds}s each`,
+  );
+  return `of ${node}, since it started: ${each.length === 0 ? 'nothing of this driver' : each.join('; ')}`;
 }
 
 function wrapped([label, value]: Entry, width: number): readonly string[] {

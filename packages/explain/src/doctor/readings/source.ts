@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A source is read once for all checks that need it. What could not be read is named, so that checks can say what they lack. */
 import type { KubeObject, ListQuery, Resource } from '@csi-sidecars/runtime';
-import type { Missing, Pages, Reader, Reading } from '../../cluster/reader.ts';
+import type { Pages } from '../../cluster/limits.ts';
+import type { Missing, Reader, Reading } from '../../cluster/reader.ts';
 import type { ViaPorts } from '../../leader-answer/ask.ts';
 import type { Readings } from './facts.ts';
 
