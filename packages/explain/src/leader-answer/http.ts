@@ -12,15 +12,21 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
-/**
- * `connect`: what carries the request; default: a connection to the host of the URL. Rejects when there is no answer, when it has more than
- * 64 KiB, and with the reason of the signal.
- */
-export type AskHttp = (url: URL, signal: AbortSignal, connect?: () => Duplex) => Promise<HttpAnswer>;
+export interface HttpAsking {
+  readonly signal: AbortSignal;
+  /** Of the body. Default: 64 KiB. */
+  readonly mostBytes?: number | undefined;
+}
 
-const mostBytes = 64 * 1_024;
+/** `connect`: what carries the request; default: a connection to the host of the URL. */
+export type HttpCarried = HttpAsking & { readonly connect?: () => Duplex };
 
-export const askHttp: AskHttp = (url, signal, connect) =>
+/** Rejects when there is no answer, when it has more bytes than it may have, and with the reason of the signal. */
+export type AskHttp = (url: URL, asking: HttpCarried) => Promise<HttpAnswer>;
+
+const kib = 1_024;
+
+export const askHttp: AskHttp = (url, { signal, mostBytes = 64 * kib, connect }) =>
   new Promise((resolve, reject) => {
     const carrier = connect === undefined ? { agent: false } : { createConnection: connect };
     const request = startRequest(url, { ...carrier, signal, headers: { accept: 'application/json' } }, (response) => {
@@ -28,7 +34,7 @@ export const askHttp: AskHttp = (url, signal, connect) =>
       let length = 0;
       response.on('data', (chunk: Buffer) => {
         length += chunk.length;
-        if (length > mostBytes) request.destroy(new Error('the answer has more than 64 KiB'));
+        if (length > mostBytes) request.destroy(new Error(`the answer has more than ${mostBytes / kib} KiB`));
         else chunks.push(chunk);
       });
       response.on('end', () =>

@@ -22,6 +22,7 @@ async function asked(controller: object) {
   const notes: string[] = [];
   const endpoint: Endpoint = {
     name: '--via=x',
+    metricsPath: '/metrics',
     get: async (path) => {
       paths.push(path);
       return { status: 200, contentType: 'application/json', body: JSON.stringify(anAnswer([], controller)) };

@@ -18,7 +18,7 @@ import type { Program } from '../verdict.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export type FoundPort =
-  | { readonly kind: 'found'; readonly target: PodPort }
+  | { readonly kind: 'found'; readonly target: PodPort; readonly metricsPath: string }
   | { readonly kind: 'none'; readonly because: string };
 
 /** Reads the Lease and the pod, unless the reader has read them before. */
@@ -27,20 +27,24 @@ export async function leaderPortOf(reader: Reader, question: Question): Promise<
   const leader = await leaderOf(reader, question);
   const pod = podOf(leader) ?? (await onlyPodOf(reader, question, leader));
   if (pod === undefined) return { kind: 'none', because: whyNoPod(leader, program) };
-  const port = portOf(pod, program);
+  const { port, metricsPath } = servingOf(pod, program);
   const name = nameOf(pod);
   if (port === undefined)
     return {
       kind: 'none',
       because: `${program} of pod ${name} has no --http-endpoint or --metrics-address with a port`,
     };
-  return { kind: 'found', target: { namespace: pod.metadata?.namespace ?? '', pod: name, port } };
+  return { kind: 'found', target: { namespace: pod.metadata?.namespace ?? '', pod: name, port }, metricsPath };
 }
 
 /** A port-forward is opened for each question, and ends with it. */
-export function podEndpoint(askPod: AskPod, target: PodPort): Endpoint {
+export function podEndpoint(
+  askPod: AskPod,
+  { target, metricsPath }: Extract<FoundPort, { readonly kind: 'found' }>,
+): Endpoint {
   const { namespace, pod, port } = target;
-  return { name: `--via-pod: ${namespace}/${pod}:${port}`, get: (path, signal) => askPod(target, path, signal) };
+  const name = `--via-pod: ${namespace}/${pod}:${port}`;
+  return { name, get: (path, asking) => askPod(target, path, asking), metricsPath };
 }
 
 function podOf(leader: Leader): Pod | undefined {
@@ -92,11 +96,21 @@ const serving: ProgramFlags<EndpointValues & { readonly 'metrics-address': strin
     flags: { ...endpointFlags, 'metrics-address': stringFlag('', 'The older name of --http-endpoint.') },
   };
 
-/** Of the first of the two flags that has an address. Undefined: none is given, or its port is a name. */
-function portOf(pod: Pod, program: Program): number | undefined {
+interface Serving {
+  /** Of the first of the two flags that has an address. Undefined: none is given, or its port is a name. */
+  readonly port: number | undefined;
+  readonly metricsPath: string;
+}
+
+function servingOf(pod: Pod, program: Program): Serving {
   const container = containerOf(pod, program);
   const { values } = readAssumedCommandLine(serving, container && argumentsOf(container));
   const address = values['http-endpoint'] || values['metrics-address'];
   const port = Number(/:(\d{1,5})$/.exec(address)?.[1]);
-  return port > 0 && port < 65_536 ? port : undefined;
+  const path = values['metrics-path'];
+  return {
+    port: port > 0 && port < 65_536 ? port : undefined,
+    // Another text of the cluster could be that of another host.
+    metricsPath: /^\/[\w.-][\w./-]*$/.test(path) ? path : '/metrics',
+  };
 }

@@ -276,7 +276,7 @@ describe('over HTTP', () => {
       write('{}');
       end();
     });
-    expect(await askHttp(at, new AbortController().signal)).toEqual({
+    expect(await askHttp(at, { signal: new AbortController().signal })).toEqual({
       status: 200,
       contentType: 'application/json',
       body: '{}',
@@ -288,13 +288,16 @@ describe('over HTTP', () => {
       for (let part = 0; part < 160; part += 1) write('x'.repeat(65_536));
       end();
     });
-    await expect(askHttp(at, new AbortController().signal)).rejects.toThrow('more than 64 KiB');
+    const { signal } = new AbortController();
+    await expect(askHttp(at, { signal })).rejects.toThrow('more than 64 KiB');
+    await expect(askHttp(at, { signal, mostBytes: 1_048_576 })).rejects.toThrow('more than 1024 KiB');
+    expect((await askHttp(at, { signal, mostBytes: 160 * 65_536 })).body).toHaveLength(160 * 65_536);
   });
 
   it('given no answer, then it is rejected with the reason of the signal', async () => {
     const at = await serving(() => undefined);
     const stop = new AbortController();
-    const answer = askHttp(at, stop.signal);
+    const answer = askHttp(at, { signal: stop.signal });
     stop.abort(new Error('enough'));
     await expect(answer).rejects.toThrow('enough');
   });

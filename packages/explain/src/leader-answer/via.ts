@@ -24,7 +24,7 @@ export function viaOf(ports: AskPorts, values: ViaValues, { ask = askHttp, askPo
   if (values['via-pod']) {
     const endpoints: ViaPorts['endpoints'] = async (reader, question) => {
       const found = await leaderPortOf(reader, question);
-      if (found.kind === 'found') return [podEndpoint(askPod, found.target)];
+      if (found.kind === 'found') return [podEndpoint(askPod, found)];
       // The holder of a Lease is a text of the cluster.
       ports.note(forScreen(`--via-pod: ${found.because}`));
       return [];
@@ -47,5 +47,9 @@ export function once(write: (line: string) => void): (line: string) => void {
 }
 
 function urlEndpoint(ask: AskHttp, url: URL): Endpoint {
-  return { name: `--via=${url.origin}`, get: (path, signal) => ask(new URL(path, url), signal) };
+  return {
+    name: `--via=${url.origin}`,
+    get: (path, asking) => ask(new URL(path, url), asking),
+    metricsPath: '/metrics',
+  };
 }

@@ -66,7 +66,7 @@ async function serving({
   };
   const askPod = askPodThrough(dial, { 'impersonate-user': 'u' });
   const ask = (signal: AbortSignal = new AbortController().signal) =>
-    askPod(target, '/debug/explain?kind=pv&key=a', signal);
+    askPod(target, '/debug/explain?kind=pv&key=a', { signal });
   /** What is left open, once it has had time to close. */
   const left = async () => {
     for (const socket of dialed) if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));

@@ -10,7 +10,7 @@ import { driverFieldChecks, nodeFieldChecks } from './driver-fields.ts';
 import { driverChecks } from './driver-objects.ts';
 import { groupCrdChecks } from './group-crds.ts';
 import { leaseHolderChecks } from './lease-holders.ts';
-import { capabilityChecks, queueChecks } from './leaders-say.ts';
+import { capabilityChecks } from './leaders-say.ts';
 import { leaseChecks } from './leases.ts';
 import { loadAndClockChecks } from './load-and-clock.ts';
 import { healthChecks } from './health.ts';
@@ -18,6 +18,7 @@ import { goneNodeChecks } from './gone-nodes.ts';
 import { metadataChecks } from './metadata.ts';
 import { nodeRightsChecks } from './node-rights.ts';
 import { nodeChecks } from './nodes.ts';
+import { overloadChecks } from './overload.ts';
 import { populatorChecks } from './populators.ts';
 import { programChecks } from './programs.ts';
 import { finalizerChecks } from './provisioning-finalizers.ts';
@@ -77,5 +78,5 @@ export const allChecks: readonly Check[] = [
   ...metadataChecks,
   ...healthChecks,
   ...loadAndClockChecks,
-  ...queueChecks,
+  ...overloadChecks,
 ];

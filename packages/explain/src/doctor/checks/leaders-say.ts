@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Parts driver and load: what only the leaders know. Without `--via-pod` they are not asked, and nothing is found. */
+/** Part driver: what only the leaders know of it. Without `--via-pod` they are not asked, and nothing is found. */
 import type { Missing } from '../../cluster/reader.ts';
-import { type Check, clusterCheck, driverCheck, type Fact, factOf, type Judgement, problem, textOf } from '../check.ts';
+import { type Check, driverCheck, type Fact, factOf, type Judgement, problem, textOf } from '../check.ts';
 import type { DriverFacts, Readings } from '../readings/facts.ts';
 import { isOn, running } from '../readings/sidecars.ts';
 import { className, classesOf } from './classes.ts';
 import { driverName } from './driver-objects.ts';
-import { flagFact, ofDriver, yamlOf } from './wording.ts';
+import { flagFact, yamlOf } from './wording.ts';
 
 const reads = ['leaders', 'csiDrivers', 'classes', 'snapshotClasses', 'attributesClasses', 'workloads'] as const;
 type Read = Pick<Readings, (typeof reads)[number]>;
@@ -110,36 +110,4 @@ const incapable: Check = driverCheck({
   },
 });
 
-const oldSeconds = 300;
-
-const overloaded: Check = clusterCheck({
-  id: 'load-2',
-  severity: 'warn',
-  wrong:
-    'with --via-pod: keys have waited for more than five minutes in a queue of a leader, and all its workers are busy',
-  mend: 'more workers (--worker-threads, --workers), or a higher --kube-api-qps if they wait for the API server',
-  causes: ['load-1'],
-  reads: ['leaders', 'leading'],
-  judge: ({ leaders }) =>
-    leaders.said.flatMap(({ driver, program, pod, queues }) =>
-      queues
-        .filter(
-          ({ oldestSeconds, running: busy, workers }) =>
-            oldestSeconds !== null && oldestSeconds > oldSeconds && workers > 0 && busy >= workers,
-        )
-        .map(({ name, depth, oldestSeconds, running: busy, workers }) =>
-          problem(`${depth} keys wait in queue ${name} of ${program}${ofDriver(driver)}, and all workers are busy`, {
-            driver,
-            program,
-            objects: [],
-            evidence: [
-              factOf(`${program} of pod ${pod}`, `age of the oldest key of queue ${name}`, `${oldestSeconds} s`),
-              factOf(`${program} of pod ${pod}`, `running, workers of queue ${name}`, `${busy}, ${workers}`),
-            ],
-          }),
-        ),
-    ),
-});
-
 export const capabilityChecks: readonly Check[] = [incapable];
-export const queueChecks: readonly Check[] = [overloaded];

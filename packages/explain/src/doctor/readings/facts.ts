@@ -13,6 +13,7 @@ import type { SecretReference, VolumeSnapshotClass } from '@csi-sidecars/volume'
 import type { Leader } from '../../actors/leader.ts';
 import type { Account } from '../../actors/rights.ts';
 import type { Missing } from '../../cluster/reader.ts';
+import type { RequestFacts } from '../../metrics/requests.ts';
 import type { AnsweredQueue } from '../../leader-answer/answer.ts';
 import type { ObjectName, Program } from '../../verdict.ts';
 import type { CheckId } from '../ids.ts';
@@ -264,6 +265,17 @@ export interface Leaders {
   readonly isAsked: boolean;
   /** Of those that have answered. */
   readonly said: readonly LeaderFacts[];
+  /** Of each port with metrics, ours and upstream's. */
+  readonly metered: readonly MeteredFacts[];
+}
+
+export interface MeteredFacts extends RequestFacts {
+  /** Undefined: of the cluster, snapshot-controller. */
+  readonly driver: string | undefined;
+  /** The first one that serves its metrics there. */
+  readonly program: Program;
+  /** `--via-pod: storage/controller-0:8080`. */
+  readonly endpoint: string;
 }
 
 export interface LeaderFacts {
