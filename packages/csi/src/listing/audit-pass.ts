@@ -68,7 +68,7 @@ export const auditMessages = {
 /** Rejects if the list fails at its first page, and when the signal aborts: the pass is then not counted. `isWhole`: the findings may be reported. */
 export async function auditPass<
   P extends ListedPage,
-  L extends { readonly entries: ReadonlyMap<string, unknown> },
+  L extends { readonly entries: { readonly size: number } },
   C extends PassComparison,
 >(
   { clock, random, logger, signal }: PassPorts,

@@ -98,15 +98,21 @@ function compare(
     isClaimResizing: () => false,
     isElsewhere: (volume: PersistentVolume) => isElsewhere(volume, settings.node),
   };
-  const recorded = caches.volumes.list().flatMap((volume): readonly RecordedVolume[] => {
-    const record = recordedVolumeOf(volume, driver.name, options);
-    return record === undefined ? [] : [record];
-  });
-  const inPods = [...list.entries.keys()].filter((handle) => insidePod.test(handle));
+  // One at a time: all of them would need more memory than the list.
+  const recorded: Iterable<RecordedVolume> = {
+    *[Symbol.iterator]() {
+      for (const volume of caches.volumes.list()) {
+        const record = recordedVolumeOf(volume, driver.name, options);
+        if (record !== undefined) yield record;
+      }
+    },
+  };
+  const inPods = new Set<string>();
+  for (const handle of list.entries.keys()) if (insidePod.test(handle)) inPods.add(handle);
   return compareVolumes({
     list,
     recorded,
-    otherwiseNamed: new Set(inPods),
+    otherwiseNamed: inPods,
     openWork: openWorkOf(driver.name, caches.claims.list()),
     snapshotSources: new Set(),
     recentlyRecorded: new Set(),

@@ -2,12 +2,13 @@
 /** From the pages of a driver to its list. */
 import type { ListCollector, ListedPage, ListSnapshotsResponse, ListVolumesResponse } from '@csi-sidecars/csi';
 import type { DriverList, ListedSnapshot, ListedVolume } from './facts.ts';
+import { createHandleMap } from './handle-map.ts';
 
 export type Collector<P extends ListedPage, E> = ListCollector<P, DriverList<E>>;
 
 /** Entries without an id are dropped. `none`: the driver does not say where volumes are published. */
 export function volumeCollector(published: 'published nodes' | 'none'): Collector<ListVolumesResponse, ListedVolume> {
-  // Volumes without nodes differ in few sizes. They share their facts: half of the memory of a long list.
+  // Volumes without nodes differ in few sizes. They share their facts, which would need more memory than their handles.
   const unpublished = new Map<number, ListedVolume>();
   const factsOf = (capacityBytes: number, publishedNodeIds: readonly string[] | undefined): ListedVolume => {
     if (publishedNodeIds !== undefined) return { capacityBytes, publishedNodeIds };
@@ -47,7 +48,7 @@ function collector<P extends ListedPage, E>(
   each: (page: P, add: (handle: string, entry: E) => void) => void,
   isSame: (left: E, right: E) => boolean,
 ): Collector<P, E> {
-  let entries = new Map<string, E>();
+  let entries = createHandleMap<E>();
   let contradicted = new Set<string>();
   const add = (handle: string, entry: E): void => {
     if (handle === '') return;
@@ -57,7 +58,7 @@ function collector<P extends ListedPage, E>(
   };
   return {
     begin: () => {
-      entries = new Map();
+      entries = createHandleMap();
       contradicted = new Set();
     },
     take: (page) => each(page, add),

@@ -2,10 +2,11 @@
 /** What is compared: the list of a driver, and what the cluster records. Times are milliseconds since the epoch, on the clock of the API server. */
 import type { ListFacts } from '@csi-sidecars/csi';
 import type { ClaimName } from './finding.ts';
+import type { Entries } from './handle-map.ts';
 
 /** Entries by their handles. */
 export interface DriverList<E> extends ListFacts {
-  readonly entries: ReadonlyMap<string, E>;
+  readonly entries: Entries<E>;
   /** Handles that were listed again with other facts. */
   readonly contradicted: ReadonlySet<string>;
 }

@@ -5,7 +5,8 @@ import { type Finding, keyOf, seen } from './finding.ts';
 
 export interface VolumesState {
   readonly list: DriverList<ListedVolume>;
-  readonly recorded: readonly RecordedVolume[];
+  /** Gone through once, and again if two have one handle. */
+  readonly recorded: Iterable<RecordedVolume>;
   /** Handles that something else than a PersistentVolume names, as an attachment of an inline volume. */
   readonly otherwiseNamed: ReadonlySet<string>;
   readonly openWork: OpenWork;
@@ -37,16 +38,12 @@ const releasedForMs = 3_600_000;
 
 export function compareVolumes(state: VolumesState): VolumesComparison {
   const { list, rules } = state;
-  const recorded = state.recorded.filter(({ isExact }) => isExact);
-  const vague = new Set(state.recorded.filter(({ isExact }) => !isExact).map(({ handle }) => lastPartOf(handle)));
-  const byHandle = Map.groupBy(recorded, ({ handle }) => handle);
-  const unlisted = recorded.filter(({ handle }) => !list.entries.has(handle));
-  const unrecorded = [...list.entries.keys()].filter(
-    (handle) => !byHandle.has(handle) && !vague.has(lastPartOf(handle)),
-  );
+  const { named, vague, shared, unlisted, listed, here, listsOwnOnly } = recordedIn(state);
+  const unrecorded: string[] = [];
+  for (const handle of list.entries.keys())
+    if (!named.has(handle) && !vague.has(lastPartOf(handle))) unrecorded.push(handle);
   const twins = twinsOf(unrecorded, unlisted);
-  const isSuspicious = list.isComplete && list.entries.size * 2 < recorded.filter((each) => !each.isElsewhere).length;
-  const listsOwnOnly = recorded.every(({ handle, isProvisioned }) => isProvisioned || !list.entries.has(handle));
+  const isSuspicious = list.isComplete && list.entries.size * 2 < here;
   const findings: Finding[] = [];
   const toAsk: RecordedVolume[] = [];
   let foreign = 0;
@@ -61,11 +58,8 @@ export function compareVolumes(state: VolumesState): VolumesComparison {
     if (found.row === 'O10' && !isSuspicious && !volume.isBeingDeleted) toAsk.push(volume);
     findings.push(found);
   }
-  for (const [handle, volumes] of byHandle) {
-    if (volumes.length > 1) findings.push(sharedOf(handle, volumes, list.startedMs));
-    const entry = list.entries.get(handle);
-    if (entry !== undefined) findings.push(...volumes.flatMap((volume) => listedOf(state, volume, entry)));
-  }
+  findings.push(...listed);
+  for (const [handle, volumes] of shared) findings.push(sharedOf(handle, volumes, list.startedMs));
   for (const handle of list.contradicted) {
     if (handle.startsWith(rules.handlePrefix)) findings.push(doubtfulOf(handle, list.startedMs, 'other facts'));
   }
@@ -75,6 +69,50 @@ export function compareVolumes(state: VolumesState): VolumesComparison {
     foreign,
     isSuspicious,
   };
+}
+
+interface Recorded {
+  readonly named: ReadonlySet<string>;
+  /** Last parts of handles of which no more is known. */
+  readonly vague: ReadonlySet<string>;
+  /** Those of a handle that several name. */
+  readonly shared: ReadonlyMap<string, readonly RecordedVolume[]>;
+  readonly unlisted: readonly RecordedVolume[];
+  /** Of those that are listed. */
+  readonly listed: readonly Finding[];
+  /** Without those of other nodes. */
+  readonly here: number;
+  /** The driver lists none that a person made. */
+  readonly listsOwnOnly: boolean;
+}
+
+/** No volume is kept that is named once and listed: of a large cluster these are all but a few. */
+function recordedIn(state: VolumesState): Recorded {
+  const { list, recorded } = state;
+  const [named, vague] = [new Set<string>(), new Set<string>()];
+  const shared = new Map<string, RecordedVolume[]>();
+  const unlisted: RecordedVolume[] = [];
+  const listed: Finding[] = [];
+  let here = 0;
+  let listsOwnOnly = true;
+  for (const volume of recorded) {
+    const { handle } = volume;
+    if (!volume.isExact) {
+      vague.add(lastPartOf(handle));
+      continue;
+    }
+    if (named.has(handle)) shared.set(handle, []);
+    named.add(handle);
+    if (!volume.isElsewhere) here += 1;
+    const entry = list.entries.get(handle);
+    if (entry === undefined) unlisted.push(volume);
+    else {
+      listsOwnOnly &&= volume.isProvisioned;
+      listed.push(...listedOf(state, volume, entry));
+    }
+  }
+  for (const volume of shared.size === 0 ? [] : recorded) if (volume.isExact) shared.get(volume.handle)?.push(volume);
+  return { named, vague, shared, unlisted, listed, here, listsOwnOnly };
 }
 
 function lastPartOf(handle: string): string {
