@@ -6,19 +6,8 @@ import { type KubeObject, leaseRules, type PolicyRule, type Transport } from '@c
 import type { FakeHost } from '@csi-sidecars/sidecar/testing';
 import { clusterRules as snapshotMetadata } from '@csi-sidecars/snapshot-metadata';
 import { add, driver, pod } from './cluster.ts';
-import {
-  bindingOf,
-  clusterRole,
-  type Container,
-  controller,
-  crd,
-  driverContainer,
-  leaseOf,
-  programs,
-  ready,
-  roleIn,
-  sidecar,
-} from './installation.ts';
+import { type Container, controller, driverContainer, programs, ready, sidecar } from './workloads.ts';
+import { bindingOf, clusterRole, crd, leaseOf, roleIn } from './installation.ts';
 
 /** The metrics of an API server with the gate CSIVolumeHealth on or off; undefined: it has no such gate. */
 export function withHealthGate(shown: 0 | 1 | undefined): (transport: Transport) => Transport {

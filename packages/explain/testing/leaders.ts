@@ -4,7 +4,8 @@ import type { FakeHost } from '@csi-sidecars/sidecar/testing';
 import type { HttpAnswer } from '../src/leader-answer/http.ts';
 import type { AskPod } from '../src/port-forward/pod-port.ts';
 import { add, driver, pod } from './cluster.ts';
-import { controller, driverContainer, installation, programs, sidecar } from './installation.ts';
+import { controller, driverContainer, programs, sidecar } from './workloads.ts';
+import { installation } from './installation.ts';
 import { anAnswer } from './leader-answer.ts';
 
 /** Of a driver that can do everything. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { add } from '../../../../packages/explain/testing/cluster.ts';
 import { authorities } from '../../../../packages/explain/testing/authorities.ts';
 import { withHealthGate } from '../../../../packages/explain/testing/further-programs.ts';
-import { doctor } from '../../../../packages/explain/testing/installation.ts';
+import { doctor } from '../../../../packages/explain/testing/examining.ts';
 import { hasHelm, render } from '../../../testing/helm.ts';
 import { one } from '../../../testing/manifest.ts';
 import { installed, type Installed, put } from '../installed.ts';

@@ -14,20 +14,9 @@ import {
   runCommand,
   storageClass,
 } from '../../testing/cluster.ts';
-import {
-  controller,
-  crd,
-  doctor,
-  driverContainer,
-  installation,
-  leaseOf,
-  namedDriver,
-  nodeSet,
-  programs,
-  reviewing,
-  sidecar,
-  snapshotClass,
-} from '../../testing/installation.ts';
+import { controller, driverContainer, nodeSet, programs, sidecar } from '../../testing/workloads.ts';
+import { crd, installation, leaseOf, namedDriver, snapshotClass } from '../../testing/installation.ts';
+import { doctor, reviewing } from '../../testing/examining.ts';
 import { allChecks } from './checks/all.ts';
 import { runDoctor } from './command.ts';
 

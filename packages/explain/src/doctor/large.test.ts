@@ -3,7 +3,9 @@
 import type { Transport } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
 import { attachment, boundClaim, driver, node, volumeOf } from '../../testing/cluster.ts';
-import { doctor, installation, registeredNode, zone } from '../../testing/installation.ts';
+import { registeredNode, zone } from '../../testing/workloads.ts';
+import { installation } from '../../testing/installation.ts';
+import { doctor } from '../../testing/examining.ts';
 
 const objects = 50_000;
 const nodes = 5_000;

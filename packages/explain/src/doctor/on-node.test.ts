@@ -2,7 +2,8 @@
 import type { FakeHost } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
 import { add, driver, node, requestsOf, runCommand } from '../../testing/cluster.ts';
-import { installation, nodeSet, registeredNode } from '../../testing/installation.ts';
+import { nodeSet, registeredNode } from '../../testing/workloads.ts';
+import { installation } from '../../testing/installation.ts';
 import { runDoctor } from './command.ts';
 import type { NodeCommands } from './on-node.ts';
 

@@ -269,6 +269,18 @@ it('O1: given a handle with gaps, then nothing is concluded but that the cluster
   ]);
 });
 
+it('O10: given a list of less than half of the recorded volumes, then it is suspicious; those of other nodes do not count', () => {
+  const isSuspicious = (others: Partial<RecordedVolume>): boolean => {
+    const recorded = [aVolume('a'), aVolume('b'), ...['v', 'w', 'x'].map((handle) => aVolume(handle, others))];
+    return compareVolumes(volumes({ recorded })).isSuspicious;
+  };
+  expect([isSuspicious({}), isSuspicious({ isElsewhere: true }), isSuspicious({ isExact: false })]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+});
+
 it('O8: given unlisted volumes, then the driver is asked for them, oldest first, and not for those that are being deleted', () => {
   const recorded = [
     aVolume('a'),

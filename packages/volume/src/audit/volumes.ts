@@ -111,7 +111,7 @@ function recordedIn(state: VolumesState): Recorded {
       listed.push(...listedOf(state, volume, entry));
     }
   }
-  for (const volume of shared.size === 0 ? [] : recorded) if (volume.isExact) shared.get(volume.handle)?.push(volume);
+  for (const volume of shared.size === 0 ? [] : recorded) shared.get(volume.handle)?.push(volume);
   return { named, vague, shared, unlisted, listed, here, listsOwnOnly };
 }
 

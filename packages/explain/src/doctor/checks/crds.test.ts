@@ -3,18 +3,9 @@ import { expect, it } from 'vitest';
 import { authorities } from '../../../testing/authorities.ts';
 import { crds } from '../../cluster/kinds.ts';
 import { add } from '../../../testing/cluster.ts';
-import {
-  type Case,
-  controller,
-  crd,
-  doctor,
-  driverContainer,
-  installation,
-  programs,
-  sidecar,
-  snapshotControllerSet,
-  titleOf,
-} from '../../../testing/installation.ts';
+import { controller, driverContainer, programs, sidecar } from '../../../testing/workloads.ts';
+import { crd, installation, snapshotControllerSet } from '../../../testing/installation.ts';
+import { type Case, doctor, titleOf } from '../../../testing/examining.ts';
 
 const group = 'groupsnapshot.storage.k8s.io';
 const converted = (pem: string) => ({

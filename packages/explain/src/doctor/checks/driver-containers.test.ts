@@ -2,18 +2,9 @@
 import { expect, it } from 'vitest';
 import { leases } from '@csi-sidecars/runtime';
 import { add, driver, storageClass } from '../../../testing/cluster.ts';
-import {
-  type Case,
-  controller,
-  type Container,
-  defaultClassOf,
-  doctor,
-  driverContainer,
-  installation,
-  programs,
-  sidecar,
-  titleOf,
-} from '../../../testing/installation.ts';
+import { controller, type Container, driverContainer, programs, sidecar } from '../../../testing/workloads.ts';
+import { defaultClassOf, installation } from '../../../testing/installation.ts';
+import { type Case, doctor, titleOf } from '../../../testing/examining.ts';
 import type { Program } from '../../verdict.ts';
 
 const without = (program: Program) => [

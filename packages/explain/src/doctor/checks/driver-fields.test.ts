@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
 import { add, ago, attachment, asked, claim, driver, event, pod, storageClass } from '../../../testing/cluster.ts';
-import {
-  type Case,
-  controller,
-  defaultClassOf,
-  driverContainer,
-  judged,
-  namedDriver,
-  programs,
-  sidecar,
-  titleOf,
-} from '../../../testing/installation.ts';
+import { controller, driverContainer, programs, sidecar } from '../../../testing/workloads.ts';
+import { defaultClassOf, namedDriver } from '../../../testing/installation.ts';
+import { type Case, judged, titleOf } from '../../../testing/examining.ts';
 import type { FakeHost } from '@csi-sidecars/sidecar/testing';
 
 const refused = (name: string) =>

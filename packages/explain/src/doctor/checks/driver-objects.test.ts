@@ -2,19 +2,9 @@
 import { expect, it } from 'vitest';
 import { leases } from '@csi-sidecars/runtime';
 import { add, boundClaim, driver, storageClass, volumeOf } from '../../../testing/cluster.ts';
-import {
-  type Case,
-  controller,
-  defaultClassOf,
-  doctor,
-  driverContainer,
-  installation,
-  namedDriver,
-  nodeSet,
-  programs,
-  sidecar,
-  titleOf,
-} from '../../../testing/installation.ts';
+import { controller, driverContainer, nodeSet, programs, sidecar } from '../../../testing/workloads.ts';
+import { defaultClassOf, installation, namedDriver } from '../../../testing/installation.ts';
+import { type Case, doctor, titleOf } from '../../../testing/examining.ts';
 import type { Program } from '../../verdict.ts';
 
 const attacherLease = { namespace: 'storage', name: `external-attacher-leader-${driver.replaceAll('.', '-')}` };

@@ -20,20 +20,16 @@ import {
   validatorRules,
   withHealthGate,
 } from '../../../testing/further-programs.ts';
+import { sidecar } from '../../../testing/workloads.ts';
 import {
-  type Case,
   clusterRole,
-  doctor,
   installation,
   leaseOf,
-  ofVersion,
   ruleTables,
-  seenIn,
-  sidecar,
   snapshotControllerContainer,
   snapshotControllerSet,
-  titleOf,
 } from '../../../testing/installation.ts';
+import { type Case, doctor, ofVersion, seenIn, titleOf } from '../../../testing/examining.ts';
 import { crds } from '../../cluster/kinds.ts';
 import { authorities } from '../../../testing/authorities.ts';
 

@@ -3,15 +3,12 @@ import type { FakeHost } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
 import { add } from '../../../testing/cluster.ts';
 import {
-  type Case,
   crd,
-  doctor,
   installation,
-  judged,
   snapshotControllerContainer,
   snapshotControllerSet,
-  titleOf,
 } from '../../../testing/installation.ts';
+import { type Case, doctor, judged, titleOf } from '../../../testing/examining.ts';
 
 const group = 'groupsnapshot.storage.k8s.io';
 const version = (name: string, storage = false) => ({ name, served: true, storage });

@@ -3,7 +3,7 @@
 import type { FakeHost } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
 import { add, driver, storageClass } from '../../../testing/cluster.ts';
-import { doctor, seenIn } from '../../../testing/installation.ts';
+import { doctor, seenIn } from '../../../testing/examining.ts';
 import { allCapabilities, leaders, type Says, served } from '../../../testing/leaders.ts';
 import type { AskPod } from '../../port-forward/pod-port.ts';
 

@@ -4,19 +4,9 @@ import { type KubeObject, leases, pods } from '@csi-sidecars/runtime';
 import type { FakeHost } from '@csi-sidecars/sidecar/testing';
 import { deployments } from '../../cluster/kinds.ts';
 import { add, ago, driver, lease } from '../../../testing/cluster.ts';
-import {
-  type Case,
-  controller,
-  controllerPod,
-  doctor,
-  driverContainer,
-  installation,
-  leaseOf,
-  namedDriver,
-  programs,
-  sidecar,
-  titleOf,
-} from '../../../testing/installation.ts';
+import { controller, controllerPod, driverContainer, programs, sidecar } from '../../../testing/workloads.ts';
+import { installation, leaseOf, namedDriver } from '../../../testing/installation.ts';
+import { type Case, doctor, titleOf } from '../../../testing/examining.ts';
 
 const resizerLease = { namespace: 'storage', name: `external-resizer-${driver.replaceAll('.', '-')}` };
 const withResizer = (...resizers: readonly ReturnType<typeof sidecar>[]) =>

@@ -2,17 +2,9 @@
 import { expect, it } from 'vitest';
 import { csiNodes } from '@csi-sidecars/runtime';
 import { add, ago, attachment, csiNode, event, claim, node } from '../../../testing/cluster.ts';
-import {
-  type Case,
-  doctor,
-  installation,
-  leaseOf,
-  nodePod,
-  nodeSet,
-  registeredNode,
-  titleOf,
-  zone,
-} from '../../../testing/installation.ts';
+import { nodePod, nodeSet, registeredNode, zone } from '../../../testing/workloads.ts';
+import { installation, leaseOf } from '../../../testing/installation.ts';
+import { type Case, doctor, titleOf } from '../../../testing/examining.ts';
 
 const labels = { [zone]: 'z1' };
 const conditions = (status: string, lastTransitionTime: string, fields: object = {}) => ({

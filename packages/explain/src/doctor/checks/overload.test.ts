@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What doctor finds of the load of leaders, with `--via-pod` only. */
 import { expect, it } from 'vitest';
-import { doctor, programs, seenIn } from '../../../testing/installation.ts';
+import { programs } from '../../../testing/workloads.ts';
+import { doctor, seenIn } from '../../../testing/examining.ts';
 import { leaders, type Says, served } from '../../../testing/leaders.ts';
 import type { HttpAnswer } from '../../leader-answer/http.ts';
 import type { AskPod } from '../../port-forward/pod-port.ts';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Part load: leaders with more work than they can do. Without `--via-pod` they are not asked, and nothing is found. */
 import { type Check, clusterCheck, factOf, type Judgement, problem } from '../check.ts';
-import type { LeaderFacts, MeteredFacts } from '../readings/facts.ts';
+import type { LeaderFacts, MeteredFacts } from '../readings/leader-facts.ts';
 import { ofDriver } from './wording.ts';
 
 const oldSeconds = 300;

@@ -3,15 +3,9 @@ import { expect, it } from 'vitest';
 import { pods } from '@csi-sidecars/runtime';
 import { add } from '../../../testing/cluster.ts';
 import { ago } from '../../../testing/cluster.ts';
-import {
-  type Case,
-  controllerPod,
-  doctor,
-  installation,
-  nodePod,
-  nodeSet,
-  titleOf,
-} from '../../../testing/installation.ts';
+import { controllerPod, nodePod, nodeSet } from '../../../testing/workloads.ts';
+import { installation } from '../../../testing/installation.ts';
+import { type Case, doctor, titleOf } from '../../../testing/examining.ts';
 
 const conditions = [{ type: 'Ready', status: 'True' }];
 const container = (fields: object) => ({

@@ -2,22 +2,16 @@
 import { expect, it } from 'vitest';
 import { leaseRules } from '@csi-sidecars/runtime';
 import { add, driver, storageClass } from '../../../testing/cluster.ts';
+import { controller, driverContainer, programs, sidecar } from '../../../testing/workloads.ts';
 import {
   bindingOf,
-  type Case,
   clusterRole,
-  controller,
-  doctor,
-  driverContainer,
   installation,
-  programs,
-  reviewing,
   roleIn,
   ruleTables,
-  sidecar,
   snapshotControllerSet,
-  titleOf,
 } from '../../../testing/installation.ts';
+import { type Case, doctor, reviewing, titleOf } from '../../../testing/examining.ts';
 import { clusterRoles, roleBindings, roles } from '../../cluster/kinds.ts';
 
 type Table = keyof typeof ruleTables;

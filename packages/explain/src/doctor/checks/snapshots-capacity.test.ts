@@ -2,21 +2,16 @@
 import { expect, it } from 'vitest';
 import { type KubeObject, leases } from '@csi-sidecars/runtime';
 import { add, ago, driver } from '../../../testing/cluster.ts';
+import { controller, driverContainer, programs, sidecar } from '../../../testing/workloads.ts';
 import {
-  type Case,
-  controller,
   defaultClassOf,
-  doctor,
-  driverContainer,
   installation,
   namedDriver,
-  programs,
-  sidecar,
   snapshotClass,
   snapshotControllerContainer,
   snapshotControllerSet,
-  titleOf,
 } from '../../../testing/installation.ts';
+import { type Case, doctor, titleOf } from '../../../testing/examining.ts';
 import { deployments } from '../../cluster/kinds.ts';
 
 const api = 'snapshot.storage.k8s.io/v1';

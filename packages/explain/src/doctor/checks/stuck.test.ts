@@ -3,17 +3,9 @@ import { expect, it } from 'vitest';
 import type { FakeHost } from '@csi-sidecars/sidecar/testing';
 import { leases } from '@csi-sidecars/runtime';
 import { add, ago, attachment, claim, driver, volumeOf } from '../../../testing/cluster.ts';
-import {
-  type Case,
-  controller,
-  doctor,
-  driverContainer,
-  installation,
-  leaseOf,
-  programs,
-  sidecar,
-  titleOf,
-} from '../../../testing/installation.ts';
+import { controller, driverContainer, programs, sidecar } from '../../../testing/workloads.ts';
+import { installation, leaseOf } from '../../../testing/installation.ts';
+import { type Case, doctor, titleOf } from '../../../testing/examining.ts';
 
 const protection = 'kubernetes.io/pvc-protection';
 const volumeFinalizer = 'external-provisioner.volume.kubernetes.io/finalizer';

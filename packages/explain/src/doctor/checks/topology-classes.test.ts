@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
 import { add, claim, driver, node, storageClass } from '../../../testing/cluster.ts';
-import {
-  type Case,
-  controller,
-  defaultClassOf,
-  doctor,
-  driverContainer,
-  installation,
-  programs,
-  registeredNode,
-  sidecar,
-  titleOf,
-  zone,
-} from '../../../testing/installation.ts';
+import { controller, driverContainer, programs, registeredNode, sidecar, zone } from '../../../testing/workloads.ts';
+import { defaultClassOf, installation } from '../../../testing/installation.ts';
+import { type Case, doctor, titleOf } from '../../../testing/examining.ts';
 
 const late = { volumeBindingMode: 'WaitForFirstConsumer' };
 const allowed = (key: string, ...values: readonly string[]) => ({

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What no program keeps up: capacities, CSINodes, finalizers; and who may do, and holds, too much. */
-import { managedByOf } from '@csi-sidecars/provisioner';
-import { leases, type Pod } from '@csi-sidecars/runtime';
+/** What no program keeps up: CSINodes and finalizers; Leases that are held in several pods, and classes without a program. */
+import { leases } from '@csi-sidecars/runtime';
 import type { FakeHost } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
 import {
@@ -16,63 +15,19 @@ import {
   volumeOf,
 } from '../../../testing/cluster.ts';
 import {
-  bindingOf,
-  type Case,
-  clusterRole,
   controller,
   controllerPod,
   type Container,
-  doctor,
   driverContainer,
-  installation,
-  judged,
-  namedDriver,
-  nodePod,
-  nodeSet,
   programs,
   registeredNode,
   sidecar,
-  titleOf,
   zone,
-} from '../../../testing/installation.ts';
+} from '../../../testing/workloads.ts';
+import { installation } from '../../../testing/installation.ts';
+import { type Case, doctor, judged, titleOf } from '../../../testing/examining.ts';
 import { deployments } from '../../cluster/kinds.ts';
 
-const publishing = (...args: readonly string[]) =>
-  controller({
-    containers: [
-      driverContainer,
-      ...programs.map((program) =>
-        sidecar(program, program === 'csi-provisioner' ? ['--enable-capacity', ...args] : []),
-      ),
-    ],
-  });
-
-interface CapacityChanges {
-  readonly managedBy?: string;
-  readonly owner?: object;
-  readonly topology?: object;
-  readonly written?: string;
-}
-
-const capacity = ({ managedBy = 'external-provisioner', owner, topology, written }: CapacityChanges = {}) => ({
-  apiVersion: 'storage.k8s.io/v1',
-  kind: 'CSIStorageCapacity',
-  metadata: {
-    name: 'cap-1',
-    namespace: 'storage',
-    labels: { 'csi.storage.k8s.io/drivername': driver, 'csi.storage.k8s.io/managed-by': managedBy },
-    ...(owner !== undefined && { ownerReferences: [owner] }),
-    ...(written !== undefined && {
-      managedFields: [{ manager: 'csi-provisioner', operation: 'Update', time: written }],
-    }),
-  },
-  storageClassName: 'gp',
-  nodeTopology: topology ?? { matchLabels: { [zone]: 'z1' } },
-  capacity: '1Gi',
-});
-const ownerOf = (uid: string) => ({ apiVersion: 'apps/v1', kind: 'Deployment', name: 'controller', uid });
-const withCapacity = (host: FakeHost, made: object, ...args: readonly string[]): void =>
-  add(host, namedDriver({ storageCapacity: true }), publishing(...args), made);
 interface Made {
   readonly name?: string;
   readonly by?: object;
@@ -102,103 +57,7 @@ const electingController = (args: readonly string[]) =>
     containers: [electing(args), ...programs.map((program) => sidecar(program))],
   });
 
-const withToken = (audience?: string): Pod => {
-  const pod = nodePod('node-a');
-  const token = { path: 'token', ...(audience !== undefined && { audience }) };
-  const volumes = [{ name: 'kube-api-access-x', projected: { sources: [{ serviceAccountToken: token }] } }];
-  return { ...pod, spec: { ...pod.spec!, volumes } };
-};
-const boundToNodes = (verbs: readonly string[], resources: readonly string[]) => [
-  clusterRole('node-role', [{ apiGroups: [''], resources: [...resources], verbs: [...verbs] }]),
-  bindingOf('node-role', 'nodes'),
-];
-
 const cases: readonly Case[] = [
-  {
-    given: 'capacity that was last written an hour ago, before a volume was made, and a leader that lives',
-    change: (host) => {
-      // The newest of them counts, wherever it is in the list.
-      add(host, madeVolume(host, 1_800, { name: 'b' }));
-      add(host, madeVolume(host, 9_000, { name: 'a' }), madeVolume(host, 9_000, { name: 'c' }));
-      withCapacity(host, capacity({ written: ago(host, 3_600) }));
-    },
-    found: ['warn cap-2'],
-  },
-  {
-    given: 'capacity that was last written an hour ago, and no volume since',
-    change: (host) => {
-      add(host, madeVolume(host, 7_200));
-      withCapacity(host, capacity({ written: ago(host, 3_600) }));
-    },
-    found: [],
-  },
-  {
-    given: 'capacity that was last written an hour ago, and a volume since that csi-provisioner has not made',
-    change: (host) => {
-      add(host, madeVolume(host, 1_800, { by: {} }));
-      withCapacity(host, capacity({ written: ago(host, 3_600) }));
-    },
-    found: [],
-  },
-  {
-    given: 'capacity that was last written an hour ago, and is asked for every ten minutes',
-    change: (host) => {
-      add(host, madeVolume(host, 1_800));
-      withCapacity(host, capacity({ written: ago(host, 3_600) }), '--capacity-poll-interval=10m');
-    },
-    found: [],
-  },
-  {
-    given: 'capacity of a node that is gone',
-    change: (host) => withCapacity(host, capacity({ managedBy: managedByOf('gone') })),
-    found: ['warn cap-4'],
-    seen: [managedByOf('gone'), 'none'],
-  },
-  {
-    given: 'capacity of a node that is there',
-    change: (host) => withCapacity(host, capacity({ managedBy: managedByOf('node-a') })),
-    found: [],
-  },
-  {
-    given: 'capacity of a Deployment that was made again',
-    change: (host) => withCapacity(host, capacity({ owner: ownerOf('uid-of-another') })),
-    found: ['warn cap-4'],
-  },
-  {
-    given: 'capacity of the Deployment that is there',
-    change: (host) => withCapacity(host, capacity({ owner: ownerOf('uid-of-controller') })),
-    found: [],
-  },
-  {
-    given: 'capacity of a ReplicaSet, which doctor does not read',
-    change: (host) => withCapacity(host, capacity({ owner: { ...ownerOf('any'), kind: 'ReplicaSet' } })),
-    found: [],
-  },
-  {
-    given: 'capacity of a zone that no node has',
-    change: (host) => withCapacity(host, capacity({ topology: { matchLabels: { [zone]: 'z9' } } })),
-    found: ['info cap-5'],
-    seen: [JSON.stringify({ matchLabels: { [zone]: 'z9' } }), '0 of 2'],
-  },
-  {
-    given: 'capacity of every node, from an instance of one node',
-    change: (host) => withCapacity(host, capacity({ managedBy: managedByOf('node-a'), topology: {} })),
-    found: ['info cap-5'],
-    seen: ['{}', managedByOf('node-a')],
-  },
-  {
-    given: 'capacity of every node, from a central provisioner',
-    change: (host) => withCapacity(host, capacity({ topology: {} })),
-    found: [],
-  },
-  {
-    given: 'capacity of a zone that is selected by expression',
-    change: (host) => {
-      const matchExpressions = [{ key: zone, operator: 'In', values: ['z0', 'z1'] }];
-      withCapacity(host, capacity({ topology: { matchExpressions } }));
-    },
-    found: [],
-  },
   {
     given: 'a CSINode whose node has been gone for an hour',
     change: (host) => {
@@ -320,27 +179,6 @@ const cases: readonly Case[] = [
     args: ['--only=class'],
     found: [],
   },
-  {
-    given: 'a token on every node that may change volumes',
-    change: (host) => add(host, withToken(), ...boundToNodes(['get', 'patch'], ['nodes', 'persistentvolumes'])),
-    found: ['warn rights-11'],
-    seen: ['kube-api-access-x', 'patch persistentvolumes'],
-  },
-  {
-    given: 'a token on every node that may read volumes',
-    change: (host) => add(host, withToken(), ...boundToNodes(['get', 'list'], ['nodes', 'persistentvolumes'])),
-    found: [],
-  },
-  {
-    given: 'pods on nodes without a token, and a role that may change volumes',
-    change: (host) => add(host, ...boundToNodes(['patch'], ['persistentvolumes'])),
-    found: [],
-  },
-  {
-    given: 'pods on nodes with a token for another service, and a role that may change volumes',
-    change: (host) => add(host, withToken('sts.example.com'), ...boundToNodes(['patch'], ['persistentvolumes'])),
-    found: [],
-  },
 ];
 
 it.each(cases.map((each) => [titleOf(each), each] as const))('%s', async (_, each) => {
@@ -353,17 +191,4 @@ it('given --node, when examined, then CSINodes of other nodes that are gone are 
   add(host, { ...left, metadata: { ...left.metadata, creationTimestamp: ago(host, 3_600) } });
   expect((await doctor(host, ['--only=node-5', '--node=node-a'])).found).toEqual([]);
   expect((await doctor(host, ['--only=node-5', '--node=gone'])).found).toEqual(['warn node-5']);
-});
-
-it('given a DaemonSet with csi-provisioner in it, when examined, then its token is for that', async () => {
-  const host = installation();
-  const set = nodeSet();
-  const { template } = (set as { readonly spec?: { readonly template?: { readonly spec?: object } } }).spec ?? {};
-  const containers = [
-    ...((template?.spec as Pod['spec'])?.containers ?? []),
-    sidecar('csi-provisioner', ['--node-deployment']),
-  ];
-  add(host, withToken(), ...boundToNodes(['patch'], ['persistentvolumes']));
-  add(host, { ...set, spec: { template: { spec: { ...template?.spec, containers } } } });
-  expect((await doctor(host, ['--only=rights-11'])).found).toEqual([]);
 });

@@ -3,15 +3,9 @@
 import { expect, it } from 'vitest';
 import type { PolicyRule } from '@csi-sidecars/runtime';
 import { add } from '../../../testing/cluster.ts';
-import {
-  clusterRole,
-  controller,
-  doctor,
-  driverContainer,
-  installation,
-  ruleTables,
-  sidecar,
-} from '../../../testing/installation.ts';
+import { controller, driverContainer, sidecar } from '../../../testing/workloads.ts';
+import { clusterRole, installation, ruleTables } from '../../../testing/installation.ts';
+import { doctor } from '../../../testing/examining.ts';
 
 /** The roles of all programs, which one account has, without some verbs of a resource. */
 function rolesWithout(resource: string, verbs: readonly string[]): readonly object[] {

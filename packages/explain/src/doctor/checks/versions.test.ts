@@ -3,20 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { add, node } from '../../../testing/cluster.ts';
-import {
-  type Case,
-  controller,
-  doctor,
-  driverContainer,
-  installation,
-  judged,
-  ofVersion,
-  programs,
-  sidecar,
-  snapshotControllerSet,
-  titleOf,
-  zone,
-} from '../../../testing/installation.ts';
+import { controller, driverContainer, programs, sidecar, zone } from '../../../testing/workloads.ts';
+import { installation, snapshotControllerSet } from '../../../testing/installation.ts';
+import { type Case, doctor, judged, ofVersion, titleOf } from '../../../testing/examining.ts';
 import { isBelow, minorOf, oldestOfOurs, versionText } from '../readings/versions.ts';
 import type { Program } from '../../verdict.ts';
 

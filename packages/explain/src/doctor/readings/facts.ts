@@ -13,10 +13,9 @@ import type { SecretReference, VolumeSnapshotClass } from '@csi-sidecars/volume'
 import type { Leader } from '../../actors/leader.ts';
 import type { Account } from '../../actors/rights.ts';
 import type { Missing } from '../../cluster/reader.ts';
-import type { RequestFacts } from '../../metrics/requests.ts';
-import type { AnsweredQueue } from '../../leader-answer/answer.ts';
 import type { ObjectName, Program } from '../../verdict.ts';
 import type { CheckId } from '../ids.ts';
+import type { Leaders } from './leader-facts.ts';
 import type { Sidecar, WorkloadFacts } from './sidecars.ts';
 
 export interface Readings {
@@ -258,34 +257,6 @@ export interface Leading {
   readonly leases: readonly Lease[];
   /** What they say; undefined: there is no Lease. */
   readonly leader: Leader | undefined;
-}
-
-export interface Leaders {
-  /** False: without `--via-pod`. */
-  readonly isAsked: boolean;
-  /** Of those that have answered. */
-  readonly said: readonly LeaderFacts[];
-  /** Of each port with metrics, ours and upstream's. */
-  readonly metered: readonly MeteredFacts[];
-}
-
-export interface MeteredFacts extends RequestFacts {
-  /** Undefined: of the cluster, snapshot-controller. */
-  readonly driver: string | undefined;
-  /** The first one that serves its metrics there. */
-  readonly program: Program;
-  /** `--via-pod: storage/controller-0:8080`. */
-  readonly endpoint: string;
-}
-
-export interface LeaderFacts {
-  /** Undefined: of the cluster, snapshot-controller. */
-  readonly driver: string | undefined;
-  readonly program: Program;
-  readonly pod: string;
-  /** Of plugin and controller; undefined: it has no driver, or does not say. */
-  readonly capabilities: ReadonlySet<string> | undefined;
-  readonly queues: readonly AnsweredQueue[];
 }
 
 export interface Lacking {

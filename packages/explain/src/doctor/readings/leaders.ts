@@ -8,7 +8,8 @@ import { viaPodRule } from '../../command/rbac.ts';
 import { askController, type ViaPorts } from '../../leader-answer/ask.ts';
 import { answerOf, type Endpoint, metricsAnswer } from '../../leader-answer/endpoint.ts';
 import { requestsOf } from '../../metrics/requests.ts';
-import type { LeaderFacts, Leaders, Leading, MeteredFacts } from './facts.ts';
+import type { Leading } from './facts.ts';
+import type { LeaderFacts, Leaders, MeteredFacts } from './leader-facts.ts';
 import { eachOf, type Gathering, isRead, type Source, value } from './source.ts';
 
 export const leaderSource: Source<Leaders> = {
