@@ -6,7 +6,7 @@ import { type Reader, valueOf } from '../cluster/reader.ts';
 import { nameOf, timeOf } from '../facts/objects.ts';
 import { isOfCluster, type Program } from '../verdict.ts';
 import { isRenewed, type LeaseState, stateOf } from './leases.ts';
-import { argumentsOf, containerOf, leaseNameOf, namesDriver, runsProgram, sidecarWorkloads } from './programs.ts';
+import { containerFactsOf, containerOf, leaseNameOf, namesDriver, runsProgram, sidecarWorkloads } from './programs.ts';
 
 export interface Question {
   readonly program: Program;
@@ -48,8 +48,7 @@ export async function leaderOf(reader: Reader, question: Question): Promise<Lead
 /** Of the container of the leader, variables expanded. Undefined: not known. */
 export async function argumentsOfLeader(reader: Reader, question: Question): Promise<readonly string[] | undefined> {
   const leader = await leaderOf(reader, question);
-  const container = leader.kind === 'lives' && leader.pod ? containerOf(leader.pod, question.program) : undefined;
-  return container && argumentsOf(container);
+  return leader.kind === 'lives' ? containerFactsOf(leader.pod, question.program)?.args : undefined;
 }
 
 /** What the Leases of the program say; undefined: there is none. */

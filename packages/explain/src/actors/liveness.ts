@@ -3,13 +3,13 @@
  * Rows X5 to X7: a verdict that waits for a program is replaced if the program does not live. It is asked only of verdicts that wait, so that
  * a healthy subject costs no request about its actors.
  */
-import { leases, nodes, type Pod } from '@csi-sidecars/runtime';
+import { leases, nodes } from '@csi-sidecars/runtime';
 import type { Reader } from '../cluster/reader.ts';
 import { kubectl } from '../command/printable.ts';
 import { isOfCluster, isProgram, type Liveness, type NextCommand, type Program, type Verdict } from '../verdict.ts';
 import { type Leader, leaderOf } from './leader.ts';
 import { stateOf } from './leases.ts';
-import { argumentsOf, containerOf, leaseNameOf, tagOf } from './programs.ts';
+import { containerFactsOf, leaseNameOf } from './programs.ts';
 
 export interface ActorPlaces {
   readonly driver: string | undefined;
@@ -61,7 +61,7 @@ function judged(verdict: Verdict, { leader, program, of, driver }: Judged): Verd
           pod: leader.holder,
           namespace: leader.namespace,
           lease,
-          ...containerFacts(leader.pod, program),
+          ...containerFactsOf(leader.pod, program),
         },
       };
     case 'unknown': {
@@ -118,7 +118,7 @@ function judged(verdict: Verdict, { leader, program, of, driver }: Judged): Verd
           pod: holder,
           namespace,
           lease,
-          ...containerFacts(leader.pod, program),
+          ...containerFactsOf(leader.pod, program),
         },
       };
     }
@@ -137,13 +137,6 @@ function judged(verdict: Verdict, { leader, program, of, driver }: Judged): Verd
         liveness: { alive: 'no', because: 'no Lease and no workload' },
       };
   }
-}
-
-function containerFacts(pod: Pod | undefined, program: Program): Pick<Liveness, 'args' | 'container' | 'version'> {
-  const container = pod && containerOf(pod, program);
-  return container === undefined
-    ? {}
-    : { args: argumentsOf(container), container: container.name, version: tagOf(container) };
 }
 
 function leftovers(driver: string | undefined): NextCommand | undefined {

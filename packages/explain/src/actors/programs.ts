@@ -52,14 +52,18 @@ export function registrarOf(spec: Pod['spec']): NonNullable<Pod['spec']>['contai
   );
 }
 
+export const allPrograms: readonly (Program | Service)[] = [...programs, 'csi-snapshot-metadata'];
+
+/** Whether a container is a sidecar, or registers a driver. */
+export function hasSidecar(spec: Pod['spec']): boolean {
+  const isSidecar = (container: Container): boolean => allPrograms.some((program) => runsProgram(container, program));
+  return registrarOf(spec) !== undefined || spec?.containers.some(isSidecar) === true;
+}
+
 /** Workloads with a sidecar of whatever driver: one list serves all questions about them. */
 export const sidecarWorkloads: Pages<Workload> = {
   keptAs: 'sidecars',
-  keep: (workload) => {
-    const spec = workload.spec?.template?.spec;
-    const runsOne = (container: Container): boolean => programs.some((program) => runsProgram(container, program));
-    return registrarOf(spec) !== undefined || spec?.containers.some(runsOne) === true ? workload : undefined;
-  },
+  keep: (workload) => (hasSidecar(workload.spec?.template?.spec) ? workload : undefined),
 };
 
 export function containerOf(pod: Pod, program: Program): Container | undefined {
@@ -74,6 +78,20 @@ export function containerOf(pod: Pod, program: Program): Container | undefined {
 /** `v6.1.0` of `registry.example.com:5000/csi-attacher:v6.1.0@sha256:...`. Undefined: the image has no tag. */
 export function tagOf({ image = '' }: Container): string | undefined {
   return /:([\w.-]+)$/.exec(image.replace(/@.*$/, '').split('/').at(-1) ?? '')?.[1];
+}
+
+export interface ContainerFacts {
+  /** Variables expanded. */
+  readonly args: readonly string[];
+  readonly container: string;
+  /** The tag of its image; undefined: it has none. */
+  readonly version: string | undefined;
+}
+
+/** Of the container that runs the program. Undefined: the pod is not known, or none does. */
+export function containerFactsOf(pod: Pod | undefined, program: Program): ContainerFacts | undefined {
+  const container = pod && containerOf(pod, program);
+  return container && { args: argumentsOf(container), container: container.name, version: tagOf(container) };
 }
 
 /** Whether a text of the container names the driver: its arguments, its variables, the paths that it mounts. */

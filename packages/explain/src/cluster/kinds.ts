@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Kinds that only the commands read. Of them no more is typed than what is read. */
+/** Kinds that only the commands read. Of them no more is typed than what is read, and lists as servers send them: some are null. */
+import * as runtime from '@csi-sidecars/runtime';
 import type { KubeObject, ObjectMeta, Pod, Resource } from '@csi-sidecars/runtime';
 
 export interface Workload extends KubeObject {
@@ -23,13 +24,16 @@ export interface Workload extends KubeObject {
 
 interface UpdateStrategy {
   readonly type?: string;
-  readonly rollingUpdate?: { readonly maxSurge?: number | string };
+  readonly rollingUpdate?: {
+    readonly maxSurge?: number | string;
+    /** Of a StatefulSet, which has no surge. */
+    readonly partition?: number;
+  };
 }
 
-const apps = { group: 'apps', version: 'v1', namespaced: true } as const;
-export const deployments: Resource<Workload> = { ...apps, plural: 'deployments', kind: 'Deployment' };
-export const statefulSets: Resource<Workload> = { ...apps, plural: 'statefulsets', kind: 'StatefulSet' };
-export const daemonSets: Resource<Workload> = { ...apps, plural: 'daemonsets', kind: 'DaemonSet' };
+export const deployments: Resource<Workload> = runtime.deployments;
+export const statefulSets: Resource<Workload> = runtime.statefulSets;
+export const daemonSets: Resource<Workload> = runtime.daemonSets;
 
 export interface Role extends KubeObject {
   /** As the server sends them: what is no list grants nothing. */
@@ -42,21 +46,10 @@ export interface RoleBinding extends KubeObject {
   readonly subjects?: readonly { readonly kind?: string; readonly name?: string; readonly namespace?: string }[] | null;
 }
 
-const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' } as const;
-export const clusterRoles: Resource<Role> = { ...rbac, plural: 'clusterroles', kind: 'ClusterRole', namespaced: false };
-export const roles: Resource<Role> = { ...rbac, plural: 'roles', kind: 'Role', namespaced: true };
-export const clusterRoleBindings: Resource<RoleBinding> = {
-  ...rbac,
-  plural: 'clusterrolebindings',
-  kind: 'ClusterRoleBinding',
-  namespaced: false,
-};
-export const roleBindings: Resource<RoleBinding> = {
-  ...rbac,
-  plural: 'rolebindings',
-  kind: 'RoleBinding',
-  namespaced: true,
-};
+export const clusterRoles: Resource<Role> = runtime.clusterRoles;
+export const roles: Resource<Role> = runtime.roles;
+export const clusterRoleBindings: Resource<RoleBinding> = runtime.clusterRoleBindings;
+export const roleBindings: Resource<RoleBinding> = runtime.roleBindings;
 
 export interface Crd extends KubeObject {
   readonly spec?: {
@@ -75,13 +68,7 @@ export interface Crd extends KubeObject {
   readonly status?: { readonly storedVersions?: readonly string[] };
 }
 
-export const crds: Resource<Crd> = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-  kind: 'CustomResourceDefinition',
-  namespaced: false,
-};
+export const crds: Resource<Crd> = runtime.customResourceDefinitions;
 
 /** Named like its driver. */
 export interface MetadataService extends KubeObject {
@@ -126,10 +113,4 @@ export interface EndpointSlice extends KubeObject {
   readonly endpoints?: readonly { readonly conditions?: { readonly ready?: boolean } }[] | null;
 }
 
-export const endpointSlices: Resource<EndpointSlice> = {
-  group: 'discovery.k8s.io',
-  version: 'v1',
-  plural: 'endpointslices',
-  kind: 'EndpointSlice',
-  namespaced: true,
-};
+export const endpointSlices: Resource<EndpointSlice> = runtime.endpointSlices;

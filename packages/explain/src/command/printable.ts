@@ -26,13 +26,8 @@ export function forDocument(text: string): Cut {
   const clean = printable(text.slice(0, mostBytes));
   const bytes = Buffer.from(clean);
   if (text.length <= mostBytes && bytes.byteLength <= mostBytes) return { text: clean, isCut: false };
-  return {
-    text: bytes
-      .subarray(0, mostBytes)
-      .toString()
-      .replace(/\uFFFD+$/u, ''),
-    isCut: true,
-  };
+  // With `stream` the decoder leaves out a character that is cut.
+  return { text: new TextDecoder().decode(bytes.subarray(0, mostBytes), { stream: true }), isCut: true };
 }
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Workloads, and the sidecars in their containers: program, version, whose, and how it is called. */
 import type { Pod } from '@csi-sidecars/runtime';
-import { registrarOf, runsProgram, shortNameOf } from '../../actors/programs.ts';
+import { allPrograms, registrarOf, runsProgram, shortNameOf } from '../../actors/programs.ts';
 import type { Workload } from '../../cluster/kinds.ts';
 import { createdMs, nameOf } from '../../facts/objects.ts';
 import type { ObjectName, Program, Service } from '../../verdict.ts';
@@ -15,7 +15,6 @@ export const driverPrograms = [
   'csi-external-health-monitor-controller',
 ] as const;
 export const clusterPrograms = ['snapshot-controller', 'volume-data-source-validator'] as const;
-const allPrograms: readonly (Program | Service)[] = [...driverPrograms, ...clusterPrograms, 'csi-snapshot-metadata'];
 
 export interface Version {
   readonly major: number;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Workloads with sidecars or drivers, of all namespaces unless one is given; and the pods of the namespaces that they are in. */
 import { controllerOf, type Pod, pods } from '@csi-sidecars/runtime';
-import { namesDriver, registrarOf } from '../../actors/programs.ts';
+import { hasSidecar, namesDriver } from '../../actors/programs.ts';
 import { daemonSets, deployments, statefulSets, type Workload } from '../../cluster/kinds.ts';
 import { isOfCluster } from '../../verdict.ts';
 import { knownDrivers, linked } from './drivers.ts';
-import { sidecarsIn, type WorkloadFacts, workloadFactsOf, type WorkloadKind } from './sidecars.ts';
+import { type WorkloadFacts, workloadFactsOf, type WorkloadKind } from './sidecars.ts';
 import { isRead, listed, orNothing, type Read, type Source, together, value } from './source.ts';
 import type { Workloads } from './facts.ts';
 
@@ -65,9 +65,7 @@ export function namespacesOf(workloads: Workloads, driver: string | undefined): 
 }
 
 function withSidecars({ metadata = {}, spec, status }: Pod): Pod | undefined {
-  if (spec === undefined) return undefined;
-  const isOne = registrarOf(spec) !== undefined || spec.containers.some((each) => sidecarsIn(each).length > 0);
-  if (!isOne) return undefined;
+  if (spec === undefined || !hasSidecar(spec)) return undefined;
   const { managedFields: _, ...kept } = metadata;
   return { metadata: kept, spec, ...(status !== undefined && { status }) };
 }
