@@ -45,6 +45,32 @@ describe('the newest failure', () => {
     expect([failure?.atMs, failure?.firstMs]).toEqual([undefined, undefined]);
   });
 
+  it('given a series, a time in its newer field, or a newer field for its source, when looked for, then they count', () => {
+    const events = [
+      event({ series: { count: 5, lastObservedTime: at(9) }, count: 2, eventTime: at(3), reportingComponent: 'new' }),
+      event({ metadata: { creationTimestamp: at(4) } }),
+    ];
+    expect(failureOf(events, ['Failed'], object)).toMatchObject({
+      atMs: 9_000,
+      firstMs: 3_000,
+      count: 6,
+      source: 'new',
+    });
+    expect(failureOf(events.slice(1), ['Failed'], object)).toMatchObject({ firstMs: 4_000, count: 1 });
+    const named = event({ source: { component: 'old' }, reportingComponent: 'new' });
+    expect(failureOf([named], ['Failed'], object)).toMatchObject({ source: 'old' });
+  });
+
+  it('given times that are equal, or missing beside one, when looked for, then the later in the list, and the one with a time, is the newest', () => {
+    const [one, other] = [
+      event({ message: 'one', lastTimestamp: at(5) }),
+      event({ message: 'other', lastTimestamp: at(5) }),
+    ];
+    expect(failureOf([one, other], ['Failed'], object)?.text).toBe('other');
+    expect(failureOf([event({ message: 'timeless' }), one], ['Failed'], object)?.text).toBe('one');
+    expect(failureOf([one, event({ message: 'timeless' })], ['Failed'], object)?.text).toBe('one');
+  });
+
   it('given no warning of the reasons, when looked for, then there is none', () => {
     expect(failureOf([event({})], ['Another'], object)).toBe(undefined);
   });
@@ -90,6 +116,18 @@ describe('the next attempt', () => {
   ])('given %i failures, when computed, then it comes within %i ms', (count, latestMs) => {
     expect(retryOf(failure(count))).toMatchObject({ will: 'yes', earliestMs: 0, latestMs });
   });
+
+  it.each([
+    [19, 1_100 * 2 ** 19],
+    [24, 1_100 * 2 ** 20],
+    [25, 1.1e12],
+  ])(
+    'given %i failures and a limit that is far away, when computed, then a filtered event says no more than the limit',
+    (count, delayMs) => {
+      const failure = { ...failureOf([event({ lastTimestamp: at(0) })], ['Failed'], object)!, count };
+      expect(retryOf(failure, { startMs: 1_000, maxMs: 1e12 })).toMatchObject({ earliestMs: 0, latestMs: delayMs });
+    },
+  );
 
   it('given a failure without a time, when computed, then it has no bounds', () => {
     expect(retryOf({ ...failure(1), atMs: undefined })).toMatchObject({
