@@ -9,6 +9,7 @@ import { type Case, doctor, titleOf } from '../../../testing/examining.ts';
 
 const protection = 'kubernetes.io/pvc-protection';
 const volumeFinalizer = 'external-provisioner.volume.kubernetes.io/finalizer';
+const attacherFinalizer = `external-attacher/${driver.replaceAll('.', '-')}`;
 const bound = 'snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection';
 const deleted = (host: FakeHost, finalizer: string, seconds = 1_200) => ({
   creationTimestamp: ago(host, 90_000),
@@ -46,6 +47,29 @@ const cases: readonly Case[] = [
     given: 'a volume that is being deleted, and a csi-provisioner that works',
     change: (host) => add(host, volumeOf('data', { metadata: deleted(host, volumeFinalizer) })),
     found: ['warn stuck-2'],
+  },
+  {
+    given: 'a deleted volume with the finalizer of csi-attacher, which works',
+    change: (host) => add(host, volumeOf('data', { metadata: deleted(host, attacherFinalizer) })),
+    found: ['warn stuck-2'],
+  },
+  {
+    given: 'the same, and its Lease is stale',
+    change: (host) => {
+      add(host, leaseOf(host, 'csi-attacher', 3_600), volumeOf('data', { metadata: deleted(host, attacherFinalizer) }));
+    },
+    args: ['--only=stuck'],
+    found: ['error stuck-1'],
+  },
+  {
+    given: 'a deleted volume with the finalizer of a csi-attacher of another driver, which nothing runs',
+    change: (host) => {
+      const others = programs.filter((program) => program !== 'csi-attacher');
+      add(host, controller({ containers: [driverContainer, ...others.map((program) => sidecar(program))] }));
+      add(host, volumeOf('data', { metadata: deleted(host, 'external-attacher/b-example-com') }));
+    },
+    args: ['--only=stuck'],
+    found: ['error stuck-1'],
   },
   {
     given: 'a volume that has been deleted for a minute',
