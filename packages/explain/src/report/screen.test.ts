@@ -170,6 +170,39 @@ it('given a pod with several volumes, when shown, then the others have a line', 
   expect(labelled('Others', { volumes: others.slice(0, 1) })).toEqual([]);
 });
 
+const stage = (id: 'class' | 'source' | 'provision' | 'bind', state: Explanation['stages'][number]['state']) =>
+  ({ id, state, since: null, object: null, actor: null, detail: null }) as const;
+const waits = [
+  { ...stage('class', 'done'), detail: 'gp' },
+  stage('source', 'skip'),
+  { ...stage('provision', 'now'), actor: 'driver' as const },
+  stage('bind', 'next'),
+];
+it.each<readonly [given: string, changes: Partial<Explanation>, lines: readonly string[]]>([
+  [
+    'a claim that waits',
+    { stages: waits },
+    ['  done  class gp', '  NOW   provision: kubelet mounts the volume', '  next  bind'],
+  ],
+  [
+    'a claim of which the stage is not known',
+    { stages: [stage('class', 'done'), stage('provision', 'unknown'), stage('bind', 'unknown')], verdict: 'unknown' },
+    ['  done  class', '  NOW   kubelet mounts the volume', '  ?     provision, bind'],
+  ],
+  [
+    'a claim that is done',
+    { stages: [stage('class', 'done'), stage('bind', 'done')], verdict: 'done' },
+    ['  done  class, bind', '        kubelet mounts the volume (X57)'],
+  ],
+  [
+    'a claim that is absent',
+    { stages: [stage('class', 'unknown')], verdict: 'absent' },
+    ['        kubelet mounts the volume (X57)'],
+  ],
+])('given %s, when shown, then its stages have a line for each state', (_, changes, lines) => {
+  expect(shown(changes).filter((line) => line.startsWith('  '))).toEqual(lines);
+});
+
 it('given a decision and findings, when shown, then they stand beside the row; nothing of them once nothing is awaited', () => {
   const decision = {
     program: 'csi-provisioner',
