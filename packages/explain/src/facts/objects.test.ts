@@ -66,7 +66,7 @@ it('given objects without metadata and texts that are no times, when read, then 
     1_000,
   ]);
   const phases = ['Succeeded', 'Failed', 'Running', 'Pending', 'Unknown'];
-  expect(phases.filter((phase) => hasEnded({ status: { phase } } as Pod))).toEqual(['Succeeded', 'Failed']);
+  expect(phases.filter((phase) => hasEnded({ status: { phase } }))).toEqual(['Succeeded', 'Failed']);
 });
 
 it.each([
@@ -108,6 +108,6 @@ it.each([
 ])(
   'given the access modes %j, when asked whether one node at most can have the volume, then: %s',
   (accessModes, isOne) => {
-    expect(isForOneNode({ spec: { accessModes } } as unknown as PersistentVolume)).toBe(isOne);
+    expect(isForOneNode({ spec: { accessModes } })).toBe(isOne);
   },
 );

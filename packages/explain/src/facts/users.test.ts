@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { CSIDriver, PersistentVolumeClaim, Pod, VolumeAttachment } from '@csi-sidecars/runtime';
+import type { PersistentVolumeClaim, Pod, VolumeAttachment } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
 import { attachment, podWith } from '../../testing/cluster.ts';
 import type { Pages } from '../cluster/limits.ts';
@@ -64,8 +64,8 @@ it('given all attachments, when those of a volume are looked for, then the list 
 });
 
 it.each([
-  [{ kind: 'found', value: { spec: { attachRequired: false } } as CSIDriver }, false],
-  [{ kind: 'found', value: { spec: {} } as CSIDriver }, true],
+  [{ kind: 'found', value: { spec: { attachRequired: false } } }, false],
+  [{ kind: 'found', value: { spec: {} } }, true],
   [{ kind: 'absent' }, true],
   [{ kind: 'unknown', because: 'forbidden' }, undefined],
 ])('given the CSIDriver %j, when asked whether it attaches, then: %s', async (reading, isRequired) => {

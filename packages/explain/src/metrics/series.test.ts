@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { eachLine, seriesOf } from './series.ts';
 
 describe('a line', () => {
-  it.each([
+  it.each<readonly [line: string, name: string, labels: Readonly<Record<string, string>>, value: number]>([
     ['a_total 3', 'a_total', {}, 3],
     ['a_total{} 3.5e+2', 'a_total', {}, 350],
     ['a:b{x="1",y="b c",} 0 1700000000000', 'a:b', { x: '1', y: 'b c' }, 0],
     ['a{x="a}\\"b\\\\c\\nd"} 1', 'a', { x: 'a}"b\\c\nd' }, 1],
     ['a{x=""}\t7\r', 'a', { x: '' }, 7],
-  ])('given %s, when parsed, then its name, its labels and its value are known', (line, name, labels, value) => {
+  ])('given %s, when parsed, then its name, its labels and its value are known', (line, ...[name, labels, value]) => {
     expect(seriesOf(line)).toEqual({ name, labels: new Map(Object.entries(labels)), value });
   });
 

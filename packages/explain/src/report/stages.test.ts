@@ -43,6 +43,6 @@ it.each<readonly [given: string, ids: readonly StageId[], stage: StageId | undef
     ['the node id', mount, 'node id', 4, 'attach now, stage next'],
     ['the use, of a track that ends before', mount, 'use', 3, 'attach done, stage now'],
   ],
-)('given that %s, when shown, then each stage has its state', (_, ids, stage, exit, text) => {
+)('given that %s, when shown, then each stage has its state', (...[, ids, stage, exit, text]) => {
   expect(shown(ids, stage, exit)).toBe(text);
 });
