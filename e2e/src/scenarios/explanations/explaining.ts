@@ -33,6 +33,9 @@ export interface Explanation {
   readonly risk: { readonly level: string; readonly of: string | null; readonly ifYou: string | null };
   readonly next: { readonly command: readonly string[] } | null;
   readonly findings: readonly string[];
+  readonly nodeMetrics: {
+    readonly operations: readonly { readonly operation: string; readonly result: string }[] | 'unknown';
+  } | null;
   readonly missing: readonly { readonly verb: string; readonly resource: string; readonly because: string }[];
   readonly cost: { readonly requests: number };
 }

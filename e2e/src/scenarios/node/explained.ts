@@ -19,7 +19,7 @@ import { openChannel } from '../../nodes/mounting-node.ts';
 import { resourceOf } from '../../rbac/apply.ts';
 import { type HandMadeVolume, makeVolume, deleteFromDriver } from '../attacher/steps.ts';
 import { doorOf, type ScenarioContext } from '../context.ts';
-import { minuteMs, startExplaining, type Explains } from '../explanations/explaining.ts';
+import { minuteMs, startExplaining, type Explains, type Wanted } from '../explanations/explaining.ts';
 import { aPod, aVolume } from '../objects.ts';
 import { endPod } from '../pod-life.ts';
 import { createClaim, deleteClaim, untilBound } from '../provisioner/steps.ts';
@@ -173,6 +173,7 @@ async function mount(ctx: ScenarioContext, explains: Explains): Promise<void> {
   const cannot = 'kubelet cannot mount the volume on NODE; no object records more than its event';
   const failed = await explains('pvc/broken', { row: 'X55', code: 3, actor: 'kubelet', sentence: cannot });
   assert.match(failed.error?.text ?? '', /wrong fs type, bad superblock/);
+  await measuredByKubelet(ctx, explains, { row: 'X55', code: 3, actor: 'kubelet', sentence: cannot });
   const long = { row: 'X55', code: 4, actor: 'driver', sentence: cannot };
   const { next } = await explains('pvc/broken', long, { laterMs: 20 * minuteMs });
   const pod = await podNameOf(ctx, 'node');
@@ -207,5 +208,21 @@ async function mount(ctx: ScenarioContext, explains: Explains): Promise<void> {
         ),
       60_000,
     );
+  }
+}
+
+/** The kubelet has counted what failed, if the API server reaches it. */
+async function measuredByKubelet(ctx: ScenarioContext, explains: Explains, wanted: Wanted): Promise<void> {
+  const { nodeMetrics, missing } = await explains('pvc/broken', wanted, { args: ['--node-metrics'] });
+  const operations = nodeMetrics?.operations;
+  if (!ctx.testRun.controlPlane.has.has('kubelet-requests')) {
+    const found = missing.map(({ resource, because }) => `${resource} ${because}`);
+    assert.deepEqual([operations, ...found], ['unknown', 'nodes/proxy failed']);
+    return;
+  }
+  assert.ok(operations !== undefined && operations !== 'unknown', 'the kubelet has answered');
+  const measured = operations.map(({ operation, result }) => `${operation} ${result}`);
+  for (const failed of ['NodeStageVolume Internal', 'volume_mount fail-unknown']) {
+    assert.ok(measured.includes(failed), `${failed} is measured: ${measured.join(', ')}`);
   }
 }

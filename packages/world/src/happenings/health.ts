@@ -4,6 +4,7 @@ import { persistentVolumeClaims, persistentVolumes, type PersistentVolumeClaim }
 import type { Fault, ScheduledProcess } from '@csi-sidecars/runtime/testing';
 import type { FaultRule } from '@csi-sidecars/test-driver';
 import { driverName, namespace } from '../names.ts';
+import { lastMs } from '../invariants/healthy.ts';
 import { byHand, sicknesses } from '../sicknesses.ts';
 import type { World } from '../world.ts';
 import { answers } from './faults.ts';
@@ -107,13 +108,24 @@ export const healthKinds: Kinds = {
       });
     },
   }),
+  /** While a claim has shown its health for so long that it may not lose it any more. */
   driverLies: kind({
     weight: 6,
-    draw: (dice) => ({ lie: dice.pick(Object.keys(lies)), times: 1 + dice.below(3) }),
-    act: ({ drivers: [main], record }, { lie, times }) => {
-      record.sick.set('volume-1', record.sick.get('volume-1'));
+    draw: (dice) => ({
+      claim: dice.below(claims),
+      sickness: dice.pick(sick),
+      lie: dice.pick(Object.keys(lies)),
+      times: 1 + dice.below(3),
+    }),
+    act: (world, { claim, sickness, lie, times }) => {
       const [method, action] = lies[lie]!;
-      main.model.faults.add({ method: `Controller${method}VolumeHealth`, times, action });
+      withBoundClaim(world, claim, () => {
+        fall(world, claimOf(world, claim), sickness);
+        afterwards(world, lastMs + 25_000, () => {
+          world.record.sick.set('volume-1', world.record.sick.get('volume-1'));
+          world.drivers[0].model.faults.add({ method: `Controller${method}VolumeHealth`, times, action });
+        });
+      });
     },
   }),
   healthIsNotAnswered: kind({

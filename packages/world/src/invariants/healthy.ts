@@ -10,7 +10,7 @@ import { driverName } from '../names.ts';
 import { byHand } from '../sicknesses.ts';
 
 /** A process may stand still between the answer and the write. */
-const lastMs = 60_000;
+export const lastMs = 60_000;
 
 /** Since when the driver reports what a claim has to show, by handle. Undefined: it has done so before. */
 export type SickVolumes = ReadonlyMap<string, number | undefined>;
