@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The workloads of a driver that is installed as it is meant to be: its controllers, its pods on nodes, its registrations. */
 import type { KubeObject, Pod } from '@csi-sidecars/runtime';
+import type { FakeHost } from '@csi-sidecars/sidecar/testing';
 import type { Program, Service } from '../src/verdict.ts';
-import { driver, pod } from './cluster.ts';
+import { ago, driver, pod, volumeOf } from './cluster.ts';
 
 export type Container = NonNullable<Pod['spec']>['containers'][number];
 
@@ -167,4 +168,20 @@ export function registeredNode(
     metadata: { name },
     spec: { drivers: [entry] },
   } as unknown as KubeObject;
+}
+
+interface Made {
+  readonly name?: string;
+  readonly by?: object;
+}
+
+const provisioned = { 'pv.kubernetes.io/provisioned-by': driver };
+
+/** A PersistentVolume that is so old. Default: csi-provisioner has made it. */
+export function madeVolume(
+  host: FakeHost,
+  secondsAgo: number,
+  { name = 'data', by = provisioned }: Made = {},
+): ReturnType<typeof volumeOf> {
+  return volumeOf(name, { metadata: { creationTimestamp: ago(host, secondsAgo), annotations: by } });
 }

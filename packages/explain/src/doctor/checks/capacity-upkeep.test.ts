@@ -3,8 +3,8 @@
 import { managedByOf } from '@csi-sidecars/provisioner';
 import type { FakeHost } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
-import { add, ago, driver, volumeOf } from '../../../testing/cluster.ts';
-import { controller, driverContainer, programs, sidecar, zone } from '../../../testing/workloads.ts';
+import { add, ago, driver } from '../../../testing/cluster.ts';
+import { controller, driverContainer, madeVolume, programs, sidecar, zone } from '../../../testing/workloads.ts';
 import { namedDriver } from '../../../testing/installation.ts';
 import { type Case, judged, titleOf } from '../../../testing/examining.ts';
 
@@ -44,15 +44,6 @@ const capacity = ({ managedBy = 'external-provisioner', owner, topology, written
 const ownerOf = (uid: string) => ({ apiVersion: 'apps/v1', kind: 'Deployment', name: 'controller', uid });
 const withCapacity = (host: FakeHost, made: object, ...args: readonly string[]): void =>
   add(host, namedDriver({ storageCapacity: true }), publishing(...args), made);
-interface Made {
-  readonly name?: string;
-  readonly by?: object;
-}
-
-const provisioned = { 'pv.kubernetes.io/provisioned-by': driver };
-const madeVolume = (host: FakeHost, secondsAgo: number, { name = 'data', by = provisioned }: Made = {}) =>
-  volumeOf(name, { metadata: { creationTimestamp: ago(host, secondsAgo), annotations: by } });
-
 const cases: readonly Case[] = [
   {
     given: 'capacity that was last written an hour ago, before a volume was made, and a leader that lives',

@@ -3,22 +3,13 @@
 import { leases } from '@csi-sidecars/runtime';
 import type { FakeHost } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
-import {
-  add,
-  ago,
-  asked,
-  boundClaim,
-  csiNode,
-  driver,
-  lease,
-  storageClass,
-  volumeOf,
-} from '../../../testing/cluster.ts';
+import { add, ago, asked, boundClaim, csiNode, driver, lease, storageClass } from '../../../testing/cluster.ts';
 import {
   controller,
   controllerPod,
   type Container,
   driverContainer,
+  madeVolume,
   programs,
   registeredNode,
   sidecar,
@@ -27,15 +18,6 @@ import {
 import { installation } from '../../../testing/installation.ts';
 import { type Case, doctor, judged, titleOf } from '../../../testing/examining.ts';
 import { deployments } from '../../cluster/kinds.ts';
-
-interface Made {
-  readonly name?: string;
-  readonly by?: object;
-}
-
-const provisioned = { 'pv.kubernetes.io/provisioned-by': driver };
-const madeVolume = (host: FakeHost, secondsAgo: number, { name = 'data', by = provisioned }: Made = {}) =>
-  volumeOf(name, { metadata: { creationTimestamp: ago(host, secondsAgo), annotations: by } });
 
 const finalizer = `provisioning-protection.provisioner.storage.kubernetes.io/${driver}`;
 const protectedClaim = () => boundClaim('data', { metadata: { ...asked, finalizers: [finalizer] } });
