@@ -105,3 +105,9 @@ it('given a step that must not begin, then the run rejects, and the flow does no
   await expect(running).rejects.toThrow('the lease is lost');
   expect(performed).toEqual([]);
 });
+
+it('given an outcome where a conclusion has to be, then it does not compile', () => {
+  // @ts-expect-error: it would end the run without a row.
+  const flow = (): Flow<string> => orEnd(perform('X1', read, 'a'), (error) => retry(error));
+  expect(flow().next().value).toMatchObject({ row: 'X1' });
+});

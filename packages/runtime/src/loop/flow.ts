@@ -38,18 +38,18 @@ class Ended extends Error {
 }
 
 /** Ends a run from a flow within its flow: `throw ending(conclude('A4', done))`. */
-export function ending(conclusion: object): Error {
+export function ending(conclusion: Conclusion): Error {
   return new Ended(conclusion);
 }
 
 /** If a step of `flow` fails, the run ends with this conclusion, or with that of this flow. */
-export function* orEnd<T>(flow: Flow<T>, conclusionOf: (failure: Error) => object): Flow<T> {
+export function* orEnd<T>(flow: Flow<T>, conclusionOf: (failure: Error) => Conclusion | Flow<Conclusion>): Flow<T> {
   try {
     return yield* flow;
   } catch (error) {
     if (error instanceof Ended) throw error;
     const end = conclusionOf(toError(error));
-    throw new Ended(Symbol.iterator in end ? yield* end as Flow<unknown> : end);
+    throw new Ended(Symbol.iterator in end ? yield* end : end);
   }
 }
 

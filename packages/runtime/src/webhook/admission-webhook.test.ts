@@ -371,3 +371,12 @@ describe('the declaration of a webhook', () => {
     });
   });
 });
+
+it('given a change that is not to an object of the kind, then it does not compile', () => {
+  const spec = { name, resource: configMaps, operations: ['CREATE'] } as const;
+  // @ts-expect-error: it is no object.
+  const number = mutatingWebhook({ ...spec, mutate: () => changed(42) });
+  // @ts-expect-error: it has a field that the kind does not have.
+  const field = mutatingWebhook({ ...spec, mutate: () => changed({ dota: {} }) });
+  expect([number.path, field.path]).toEqual([`/${name}`, `/${name}`]);
+});

@@ -10,6 +10,8 @@ export interface Remarks {
 
 export interface Allowed extends Remarks {
   readonly allowed: true;
+  /** `Changed` has one. */
+  readonly object?: never;
 }
 
 export interface Denied extends Remarks {
@@ -22,7 +24,8 @@ export interface Denied extends Remarks {
   readonly reason?: string;
 }
 
-export interface Changed<T> extends Allowed {
+export interface Changed<T> extends Remarks {
+  readonly allowed: true;
   readonly object: T;
 }
 
