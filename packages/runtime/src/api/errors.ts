@@ -64,3 +64,9 @@ export function* causesOf(error: unknown): Generator<Error, void> {
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
+
+/** An error of the code itself, and not of something that it uses: those that Node.js and libraries throw have a code or a cause. */
+export function isDefect(error: unknown): boolean {
+  if (error instanceof ReferenceError) return true;
+  return error instanceof TypeError && !('code' in error) && error.cause === undefined;
+}

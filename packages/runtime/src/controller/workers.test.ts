@@ -126,10 +126,33 @@ describe('outcomes', () => {
       expect(runs).toEqual(['a@0', 'b@0', 'a@1000']);
       expect(outcomes).toEqual(['defect', 'done', 'done']);
       expect(logger.lines).toEqual([
-        { kind: 'error', message: 'Reconcile threw, will retry', facts: { key: 'a', failures: 1 }, error: cause },
+        {
+          kind: 'error',
+          message: 'Reconcile threw, will retry',
+          facts: {
+            key: 'a',
+            failures: 1,
+            ...(cause && { stack: expect.stringMatching(`^Error: ${cause.message}\n +at `) as string }),
+          },
+          error: cause,
+        },
       ]);
     },
   );
+
+  it.each([
+    { cause: new TypeError('undefined is not a function'), stack: 'logged' },
+    { cause: new ReferenceError('x is not defined'), stack: 'logged' },
+    { cause: Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL' }), stack: 'not logged' },
+    { cause: new TypeError('fetch failed', { cause: new Error('refused') }), stack: 'not logged' },
+    { cause: new Error('busy'), stack: 'not logged' },
+  ])('given a retry because of $cause, then its stack is $stack: only a mistake in the code needs it', async (row) => {
+    const { cause } = row;
+    const { clock, queue, logger } = aFixture({ reconcile: async () => retry(cause) });
+    queue.add('a');
+    await clock.advance(0);
+    expect(logger.lines.map(({ facts }) => facts['stack'])).toEqual([row.stack === 'logged' ? cause.stack : undefined]);
+  });
 
   it('[runtime#126] given a key whose object is gone between failures, then its failure count is gone as well', async () => {
     const objects = new Set(['a']);
@@ -157,7 +180,7 @@ it('given a description of keys and no listener for outcomes, then a defect is l
   await settle();
   stop.abort(new OrderlyStop());
   await running;
-  expect(logger.lines.map(({ facts }) => facts)).toEqual([{ key: 'a', volume: 'volume a', failures: 1 }]);
+  expect(logger.lines.map(({ facts }) => facts)).toMatchObject([{ key: 'a', volume: 'volume a', failures: 1 }]);
 });
 
 describe('concurrency', () => {

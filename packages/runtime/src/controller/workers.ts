@@ -10,13 +10,14 @@
  * | done | forgotten | when the key is added again |
  * | requeueAfter | forgotten | after that time |
  * | retry, or anything thrown | one more | after the rate limiter's delay; at the latest after `withinMs` of the outcome |
-| postpone | one more, but logged as information | after the rate limiter's delay |
+ * | postpone | one more, but logged as information | after the rate limiter's delay |
  * | dropped | untouched | when the key is added again |
  *
  * Not here: timeouts of operations (reconcile derives its own signals), waiting for caches (run-when-synced.ts).
  */
 import { once } from 'node:events';
 import PQueue from 'p-queue';
+import { isDefect } from '../api/errors.ts';
 import type { Facts, Logger } from '../log/logger.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
 import type { WorkQueue } from '../workqueue/workqueue.ts';
@@ -128,7 +129,10 @@ async function reconcileOnce<Key extends string>(
       case 'retry':
         queue.addRateLimited(key);
         if (outcome.withinMs !== undefined) queue.addAfter(key, outcome.withinMs);
-        logger.error(outcome.cause, retryMessage, facts());
+        logger.error(outcome.cause, retryMessage, {
+          ...facts(),
+          ...(isDefect(outcome.cause) && stackOf(outcome.cause)),
+        });
         return;
       case 'postpone':
         queue.addRateLimited(key);
@@ -143,6 +147,13 @@ async function reconcileOnce<Key extends string>(
     }
     onOutcome?.('defect');
     queue.addRateLimited(key);
-    logger.error(error, 'Reconcile threw, will retry', facts());
+    logger.error(error, threwMessage, { ...facts(), ...stackOf(error) });
   }
+}
+
+/** Logged for a run that threw, and so has a defect. */
+export const threwMessage = 'Reconcile threw, will retry';
+
+function stackOf(error: unknown): { readonly stack?: string } {
+  return error instanceof Error && error.stack !== undefined ? { stack: error.stack } : {};
 }

@@ -2,13 +2,17 @@
 import { expect, it } from 'vitest';
 import { createFakeApiServer, FakeClock, memoryFiles, recordingLogger, seededRandom } from '../../testing/index.ts';
 import { namespaces, persistentVolumes } from '../api/resource.ts';
+import { type Transport, TransportError } from '../api/transport.ts';
 import { toObjectKey } from '../informer/key.ts';
 import { openCluster } from './open-cluster.ts';
 
 const aVolume = (name: string) => ({ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name }, spec: {} });
 
-async function anOpenCluster() {
+const refused: Transport = () => Promise.reject(new TransportError('refused', 'connect ECONNREFUSED'));
+
+async function anOpenCluster({ reached = true } = {}) {
   const clock = new FakeClock();
+  const logger = recordingLogger();
   const server = createFakeApiServer({ clock, random: seededRandom(1) });
   let closed = 0;
   const cluster = await openCluster({
@@ -17,16 +21,20 @@ async function anOpenCluster() {
     random: seededRandom(2),
     env: {},
     files: memoryFiles(),
-    logger: recordingLogger(),
+    logger,
     loadConfig: async () => ({
       endpoint: { scheme: 'https', host: 'api', port: 443, basePath: '' },
       tls: { verify: 'server' },
       user: { kind: 'anonymous' },
       namespace: 'team',
     }),
-    connect: async () => ({ host: 'api', transport: server.transport, close: async () => void (closed += 1) }),
+    connect: async () => ({
+      host: 'api',
+      transport: reached ? server.transport : refused,
+      close: async () => void (closed += 1),
+    }),
   });
-  return { cluster, server, clock, closed: () => closed };
+  return { cluster, server, clock, logger, closed: () => closed };
 }
 
 it('given an open cluster, then its client has the name of the tool, and the namespace is that of the context', async () => {
@@ -72,4 +80,14 @@ it('given a server that never answers, when the cluster is closed, then the one 
   await clock.advance(1_000);
   await cluster[Symbol.asyncDispose]();
   await failed;
+});
+
+it('given an API server that cannot be reached, then that is logged after seconds, with a hint', async () => {
+  const { cluster, clock, logger } = await anOpenCluster({ reached: false });
+  const opening = cluster.watch({ resource: persistentVolumes });
+  await clock.advance(15_000);
+  const errors = logger.lines.filter(({ kind }) => kind === 'error');
+  expect(errors.map(({ message }) => message)).toEqual(['Lists and watches of the API server fail']);
+  await cluster[Symbol.asyncDispose]();
+  await expect(opening).rejects.toThrow('the cluster was closed');
 });

@@ -2,6 +2,7 @@
 /** A client and informers without a controller around them: for tools, and for programs that have a main of their own. */
 import type { ApiClient } from '../api/client.ts';
 import type { KubeObject } from '../api/objects.ts';
+import { withOutageLog } from '../api/outage-log.ts';
 import type { InformerOptions } from '../informer/create-informer.ts';
 import type { Informer } from '../informer/informer.ts';
 import { keepAlive } from '../process/node-process.ts';
@@ -28,7 +29,8 @@ export interface OpenCluster extends AsyncDisposable {
 export async function openCluster(options: OpenClusterOptions): Promise<OpenCluster> {
   const parts = partsOf(options);
   const { client, namespace, close } = await connections(parts, options)();
-  const informers = parts.createInformers({ ...parts, client, ...listSettings(parts.env) });
+  const watching = { ...parts, client: withOutageLog(parts, client) };
+  const informers = parts.createInformers({ ...watching, ...listSettings(parts.env) });
   const open = new AbortController();
   const alive = keepAlive(parts.clock);
   return {

@@ -502,7 +502,7 @@ describe('a program around loops', () => {
     expect(await text('/own')).toBe('own');
     const metrics = await text('/metrics');
     for (const line of [
-      'leader_election_master_status{name=""} 1',
+      'leader_election_master_status{name="labels"} 1',
       'workqueue_adds_total{name="labels"} 1',
       'rest_client_requests_total{code="200",host="sim",method="PATCH"} 1',
       'log_lines_dropped 0',

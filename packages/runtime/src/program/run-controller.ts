@@ -44,7 +44,7 @@ async function run(parts: Parts, options: RunControllerOptions, { signal, config
     },
     serve: async (isHealthy) => (listen === '' ? undefined : await serve(parts, options, { isHealthy, inspection })),
     prepare: async () => ({
-      lease: lease && { releaseOnExit: true, ...lease },
+      lease: lease && { releaseOnExit: true, metricName: lease.name, ...lease },
       assemble: (ports) => assemble(ports, options),
     }),
   };
