@@ -7,7 +7,7 @@ import { notFound } from './status.ts';
 import { objectPath } from '../../src/api/resource-path.ts';
 import { parseRoute } from './route.ts';
 import { remove } from './delete.ts';
-import { timestamp, type ObjectView, type WriteDeps } from './write-request.ts';
+import { countGeneration, timestamp, type ObjectView, type WriteDeps } from './write-request.ts';
 import type { KubeObject } from '../../src/api/objects.ts';
 import type { ObjectRef } from '../../src/api/client.ts';
 import type { Resource } from '../../src/api/resource.ts';
@@ -16,7 +16,7 @@ import type { Resource } from '../../src/api/resource.ts';
 export interface ObjectAccess extends ObjectView {
   /** Stores an object without validation, admission or a request; identity and defaults are filled in, status is kept. */
   readonly seed: <T extends KubeObject>(object: T) => T;
-  /** Replaces an object by what `change` makes of it, as another client would; the version moves on. */
+  /** Replaces an object by what `change` makes of it, as another client would; the version moves on, and the generation where the kind has one. */
   readonly change: <T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, change: (object: T) => T) => T;
   /** Deletes as a user would: an object without finalizers is removed, another one is marked. */
   readonly delete: (resource: Resource, ref: ObjectRef) => void;
@@ -39,7 +39,8 @@ export function createObjectAccess(deps: WriteDeps, types: readonly ResourceType
     if (name === undefined) throw new Error('an object to seed needs a name');
     const identity = { uid: random.uuid(), creationTimestamp: timestamp(clock) };
     const place = type.namespaced ? { namespace: 'default' } : {};
-    const metadata = { ...identity, ...place, ...object.metadata } as StoredMeta;
+    const generation = type.generation === true ? { generation: 1 } : {};
+    const metadata = { ...identity, ...generation, ...place, ...object.metadata } as StoredMeta;
     const copy = copyJson({ ...object, metadata }) as unknown as StoredObject;
     const stored = type.defaults?.(copy) ?? copy;
     return store.collection(collectionId(type)).put(keyOf(metadata.namespace, name), stored) as unknown as T;
@@ -56,8 +57,9 @@ export function createObjectAccess(deps: WriteDeps, types: readonly ResourceType
       const key = keyOf(ref.namespace, ref.name);
       const current = collection.get(key);
       if (current === undefined) throw notFound(resource, ref.name);
-      const changed = copyJson(change(current as unknown as T), 'keep nulls');
-      return collection.put(key, changed as unknown as StoredObject) as unknown as T;
+      const changed = copyJson(change(current as unknown as T), 'keep nulls') as unknown as StoredObject;
+      const type = typeOf(resource.kind, groupVersion(resource));
+      return collection.put(key, countGeneration(type, changed, current)) as unknown as T;
     },
     delete(resource, ref) {
       const type = typeOf(resource.kind, groupVersion(resource));

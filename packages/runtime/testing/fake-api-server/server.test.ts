@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
+import { customResourceDefinitions } from '../../src/api/common-resources.ts';
+import type { KubeObject } from '../../src/api/objects.ts';
 import { FakeClock, seededRandom } from '../index.ts';
+import { commonTypes } from './common-types.ts';
 import { call, watchFrames } from './request.ts';
 import { createFakeApiServer, type FakeApiServer } from './index.ts';
 import type { Transport } from '../../src/api/transport.ts';
 
 function arrange(): { readonly server: FakeApiServer; readonly transport: Transport; readonly clock: FakeClock } {
   const clock = new FakeClock();
-  const server = createFakeApiServer({ clock, random: seededRandom(1) });
+  const server = createFakeApiServer({ clock, random: seededRandom(1), types: commonTypes });
   return { server, transport: server.transport, clock };
 }
 
@@ -138,5 +141,20 @@ describe('watches of the fake API server', () => {
     const frames = await Array.fromAsync(watchFrames(transport, `${volumes}?watch=true&resourceVersion=2`));
     expect(frames).toMatchObject([{ type: 'ERROR', object: { code: 410, reason: 'Expired' } }]);
     expect(clock.pending).toBe(0);
+  });
+});
+
+describe('objects that a test changes', () => {
+  const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  const aDefinition = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' };
+
+  it('given a kind with generations, when its object is seeded and changed, then its generation counts the changes of what is desired', async () => {
+    const { transport, server } = arrange();
+    const change = (more: object): unknown =>
+      server.objects.change(customResourceDefinitions, { name: 'a' }, (object) => ({ ...object, ...more })).metadata
+        ?.generation;
+    server.seed({ ...aDefinition, metadata: { name: 'a' }, spec: {} } as KubeObject);
+    expect((await call(transport, `${crds}/a`)).body).toMatchObject({ metadata: { generation: 1 } });
+    expect([change({ status: { storedVersions: ['v1'] } }), change({ spec: { scope: 'Cluster' } })]).toEqual([1, 2]);
   });
 });

@@ -26,11 +26,13 @@ interface Mistakes {
   readonly memory?: Set<ObjectKey>;
   /** In place of the owner. */
   readonly label?: string;
+  /** Before the label is written. */
+  readonly spoils?: (volume: KubeObject) => void;
 }
 
 let touches = 0;
 
-function owners({ givesUp, always, memory, label }: Mistakes): Loop {
+function owners({ givesUp, always, memory, label, spoils }: Mistakes): Loop {
   async function setLabel({ client, key, signal }: Run<Owners, unknown>, owner: string): Promise<void> {
     const body = { metadata: { labels: { owner }, annotations: { touched: always && `${(touches += 1)}` } } };
     await client.patch({ resource: persistentVolumes, ref: splitKey(key) }, { type: 'merge', body }, { signal });
@@ -40,6 +42,7 @@ function owners({ givesUp, always, memory, label }: Mistakes): Loop {
     if (volume === undefined || owner === undefined) return conclude('L1', done);
     if (!always && volume.metadata?.labels?.['owner'] === owner) return conclude('L2', done);
     if (memory?.has(keyOf(volume))) return conclude('L2', done);
+    spoils?.(volume);
     yield* orEnd(perform('L3', setLabel, label ?? owner), (error) => conclude('L4', givesUp ? dropped : retry(error)));
     memory?.add(keyOf(volume));
     return conclude('L3', done);
@@ -87,6 +90,20 @@ it.each([
   ['gives up after a failure', { givesUp: true }, /expected .* to be/],
   ['remembers what it has done', { memory: new Set<ObjectKey>() }, /expected .* to be/],
   ['writes without need', { always: true }, /it still writes when nothing happens any more: patch/],
+  [
+    'throws in one run',
+    {
+      spoils: ({ metadata }: KubeObject): void => {
+        if (metadata?.name === 'a') throw new RangeError('no such name');
+      },
+    },
+    /^seed \d: no such name\n/,
+  ],
+  [
+    'changes a cached object',
+    { spoils: ({ metadata }: KubeObject): void => void Object.assign(metadata?.annotations ?? {}, { owner: 'none' }) },
+    /^seed \d: Cannot assign to read only property 'owner'/,
+  ],
 ] as const)(
   'given a controller that %s, then a story fails',
   async (_, mistakes, message) => {
@@ -114,6 +131,7 @@ it('given a story that fails, then its seed, its shortest form and what happened
   expect(first).toMatch(
     /^seed 1: .*\nThe shortest story that fails:\n {2}[\d.]+ s {2}a user names an owner\nWhat happened last:\n(.*\n)*.*owners-\d#1 +PATCH \/api\/v1\/persistentvolumes\/[abc](.*\n)*Play it again: playStories\(stories, \{ from: 1, count: 1 \}\)$/,
   );
+  expect(first).not.toContain('/leases/');
   expect(await failure({ from: 1, count: 1 })).toBe(first);
 }, 120_000);
 

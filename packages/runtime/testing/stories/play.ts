@@ -2,7 +2,7 @@
 /**
  * Plays one story: the whole program of the controller, each of its replicas a process in virtual time, around an API server in memory.
  *
- * Objects whose owners are gone are deleted at once.
+ * Objects whose owners are gone are deleted at once. Cached objects are frozen, and a run that throws ends the story.
  *
  * For five minutes users act, processes die and stand still, watches break and lag, and one request in five fails, is answered late, or loses its
  * answer (of the lease's one in 25, so that a process leads most of the time). Then nothing happens for ten minutes. What must hold in the end has to hold then, and in another ten minutes nothing may be
@@ -73,7 +73,8 @@ export async function play(
       const isHit = isStorm() && draw('fault', at) < (resource === 'leases' ? faultChanceOfLeases : faultChance);
       const fault = isHit ? faults[Math.floor(draw('which', at) * faults.length)] : undefined;
       const how = fault === undefined ? '' : `: ${JSON.stringify(fault)}`;
-      timeLine.note(process.name, `${method} ${path}${how}`);
+      // Replicas renew the lease every two seconds.
+      if (resource !== 'leases') timeLine.note(process.name, `${method} ${path}${how}`);
       return fault;
     };
     const delayMs = (): number => Math.floor(draw('delay', requests++) ** 8 * 1_000);
@@ -82,13 +83,25 @@ export async function play(
   }
 
   const onDeath = (name: string, why: string): void => timeLine.note(name, `ends: ${why}`);
+  let defect: { readonly error: unknown } | undefined;
+  const onDefect = (name: string, error: unknown): void => {
+    timeLine.note(name, `a run has a defect: ${String(error)}`);
+    defect ??= { error };
+  };
   const count = stories.replicas ?? (controller().lease === undefined ? 1 : 2);
   const replicas = Array.from({ length: count }, (_, index) =>
-    startReplica(`${controller().name}-${index}`, { process: schedule.process, transport, controller, onDeath }),
+    startReplica(`${controller().name}-${index}`, {
+      process: schedule.process,
+      transport,
+      controller,
+      onDeath,
+      onDefect,
+    }),
   );
   let seen = server.revision();
   let answered = 0;
   const check = (): void => {
+    if (defect !== undefined) throw defect.error;
     for (; answered < server.requests.length; answered += 1) {
       const { code, verb, path } = server.requests[answered]!;
       if (code === 403) throw new Error(`the rules of the controller do not allow ${verb} ${path}`);

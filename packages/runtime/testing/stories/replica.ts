@@ -2,7 +2,10 @@
 /** One replica of a controller: a container that runs `runController`. */
 import { runController } from '../../src/program/run-controller.ts';
 import type { Transport } from '../../src/api/transport.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { isDefect } from '../../src/api/errors.ts';
+import { threwMessage } from '../../src/controller/workers.ts';
+import { createInformerFactory } from '../../src/informer/factory.ts';
+import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { memoryFiles } from '../memory-files.ts';
 import { type Container, startContainer } from '../world/container.ts';
 import type { ScheduledProcess } from '../world/schedule.ts';
@@ -17,9 +20,14 @@ export interface ReplicaDeps {
   readonly transport: (process: ScheduledProcess) => Transport;
   readonly controller: () => StoryController;
   readonly onDeath: (name: string, why: string) => void;
+  /** A run of the controller threw, or a step failed by a mistake in its code. */
+  readonly onDefect: (name: string, error: unknown) => void;
 }
 
-export function startReplica(name: string, { process, transport, controller, onDeath }: ReplicaDeps): Container {
+export function startReplica(
+  name: string,
+  { process, transport, controller, onDeath, onDefect }: ReplicaDeps,
+): Container {
   function run(own: ScheduledProcess): () => void {
     let terminate = (): void => own.kill('SIGTERM');
     const { clock, random } = own;
@@ -33,7 +41,9 @@ export function startReplica(name: string, { process, transport, controller, onD
         env: { POD_NAMESPACE: storyNamespace },
         files: memoryFiles(),
         hostName: name,
-        logger: silentLogger,
+        logger: defectsTo((error) => onDefect(name, error)),
+        // What changes a cached object throws.
+        createInformers: (deps) => createInformerFactory({ ...deps, objects: 'frozen' }),
         process: {
           onSignal: (signal, listener) => {
             if (signal === 'SIGTERM') terminate = listener;
@@ -48,6 +58,18 @@ export function startReplica(name: string, { process, transport, controller, onD
     return () => terminate();
   }
   return startContainer(name, { process, run, onDeath: (dead, why) => onDeath(dead.name, why) });
+}
+
+/** Logs nothing, and calls `found` for what would be logged of a defect. */
+function defectsTo(found: (error: unknown) => void): Logger {
+  const logger: Logger = {
+    ...silentLogger,
+    error: (error, message) => {
+      if (message === threwMessage || isDefect(error)) found(error);
+    },
+    with: () => logger,
+  };
+  return logger;
 }
 
 /** The transport is given, so no address is used. */
