@@ -62,6 +62,22 @@ it('given versions, then those that are served have types, and the one that is s
   expect(text).toContain("version: 'v1beta1',\n  plural: 'widgets',\n  kind: 'Widget',\n  namespaced: false,");
 });
 
+it.each([
+  ['Widget', ['v1', 'v1beta1']],
+  ['Widget', ['v1beta1', 'v1alpha2']],
+  ['S3bucket', ['v1', 'v2']],
+])('given the kind %s in the versions %j, then the fields of each type are declared', async (kind, [stored, other]) => {
+  const versions = [
+    { name: stored, served: true, storage: true },
+    { name: other, served: true, storage: false },
+  ];
+  const text = await typesText(definition({}, { versions, names: { kind, plural: 'widgets' } }));
+  const namesAfter = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => name);
+  const used = namesAfter(/Wire<(\w+)>/g);
+  expect(used).toHaveLength(2);
+  expect(namesAfter(/^export interface (\w+) /gm)).toEqual(used);
+});
+
 it.each(['', '---\n', 'kind: ConfigMap'])('given the file %j, then it has no definition', async (text) => {
   await expect(typesText(text)).rejects.toThrow('the file has no CustomResourceDefinition');
 });

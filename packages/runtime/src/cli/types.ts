@@ -65,7 +65,9 @@ async function typesOf({ group, names, scope }: Definition['spec'], version: Ver
   const compile = await compiler();
   const options = { bannerComment: '', additionalProperties: false, format: true, style: { singleQuote: true } };
   const resource = { group, version: version.name, plural: names.plural, kind: names.kind };
-  return `${await compile(jsonSchemaOf(fields), `${type}Fields`, options)}
+  // The compiler writes a name in its own way, V1beta1 as V1Beta1: it gets one that it keeps.
+  const compiled = await compile(jsonSchemaOf(fields), 'Fields', options);
+  return `${compiled.replace(/^export interface Fields\b/m, `export interface ${type}Fields`)}
 export type ${type} = KubeObject & Wire<${type}Fields>;
 export const ${lowerFirst(names.plural)}${suffix}: Resource<${type}> = {
 ${Object.entries(resource)
