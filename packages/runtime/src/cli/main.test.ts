@@ -76,7 +76,18 @@ it.each([
   expect(run(...args)).toEqual({ status: 1, stdout: '', last: `csi-runtime: ${reason}` });
 });
 
-it('given help, then the usage is printed', () => {
-  const { status, stdout } = run('--help');
-  expect([status, stdout.split('\n')[0]]).toEqual([0, 'csi-runtime types FILE']);
+it.each([[['--help']], [['help']], [['types', '--help']], [['manifests', 'a.ts', '-h']]])(
+  'given the arguments %j, then the usage is printed',
+  (args) => {
+    const { status, stdout, last } = run(...args);
+    expect({ status, first: stdout.split('\n')[0], last }).toEqual({
+      status: 0,
+      first: 'csi-runtime types FILE',
+      last: '',
+    });
+  },
+);
+
+it('given --help as the name of a file, then it is read', () => {
+  expect(run('types', '--', '--help').last).toBe("csi-runtime: ENOENT: no such file or directory, open '--help'");
 });

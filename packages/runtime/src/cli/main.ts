@@ -31,7 +31,13 @@ function parse<O extends Options>(args: readonly string[], options: O) {
   }
 }
 
+function asksForHelp(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return args.slice(0, end === -1 ? undefined : end).some((arg) => arg === '--help' || arg === '-h');
+}
+
 async function run([command = '', ...args]: readonly string[]): Promise<string> {
+  if (asksForHelp([command, ...args])) return usage;
   switch (command) {
     case 'types':
       return typesText(await readFile(parse(args, {}).file, 'utf8'));
@@ -49,7 +55,6 @@ async function run([command = '', ...args]: readonly string[]): Promise<string> 
         replicas: replicas === undefined ? undefined : Number(replicas),
       });
     }
-    case '--help':
     case 'help':
       return usage;
     default:
