@@ -43,6 +43,7 @@ import {
   retry,
   type Run,
   runController,
+  type RunControllerOptions,
   type StorageClass,
   storageClasses,
   toObjectKey,
@@ -144,18 +145,12 @@ const ignoreThere = (error: unknown): undefined => {
   if (!isAlreadyExists(error)) throw error;
 };
 
-async function createPrime(
-  { client, context: { namespace }, signal }: Step,
-  { metadata, spec }: PersistentVolumeClaim,
-  node: string | null,
-): Promise<void> {
+async function createPrime(step: Step, { metadata, spec }: PersistentVolumeClaim, node: string | null): Promise<void> {
+  const { client, context, signal } = step;
   const { accessModes, resources, storageClassName, volumeMode } = spec ?? {};
+  const annotated = node !== null && { annotations: { [selectedNode]: node } };
   const prime = {
-    metadata: {
-      name: primeOf(metadata?.uid ?? ''),
-      namespace,
-      ...(node !== null && { annotations: { [selectedNode]: node } }),
-    },
+    metadata: { name: primeOf(metadata?.uid ?? ''), namespace: context.namespace, ...annotated },
     spec: { accessModes, resources, storageClassName, volumeMode },
   };
   await client.create(persistentVolumeClaims, prime as PersistentVolumeClaim, { signal }).catch(ignoreThere);
@@ -167,10 +162,8 @@ interface Filled {
   readonly node: string | null;
 }
 
-async function createPod(
-  { client, context: { namespace, image, events }, signal }: Step,
-  { claim, hello, node }: Filled,
-): Promise<void> {
+async function createPod({ client, context, signal }: Step, { claim, hello, node }: Filled): Promise<void> {
+  const { namespace, image, events } = context;
   const isBlock = claim.spec?.volumeMode === 'Block';
   const { fileName, fileContents } = hello.spec;
   const script = isBlock ? 'printf %s "$TEXT" > /dev/block' : 'printf %s "$TEXT" > "/mnt/vol/$FILE"';
@@ -215,8 +208,8 @@ async function give({ client, signal }: Step, volume: PersistentVolume, claim: P
     },
     spec: { claimRef: { namespace, name, uid, resourceVersion } },
   };
-  const target = { resource: persistentVolumes, ref: { name: volume.metadata?.name ?? '' } };
-  await client.patch(target, { type: 'merge', body }, { signal });
+  const ref = { name: volume.metadata?.name ?? '' };
+  await client.patch({ resource: persistentVolumes, ref }, { type: 'merge', body }, { signal });
 }
 
 async function cleanUp(step: Step, claim: PersistentVolumeClaim): Promise<void> {
@@ -283,19 +276,23 @@ function populatorLoop(context: Context): Loop {
   });
 }
 
-function nodeOf(
-  { metadata }: PersistentVolumeClaim,
-  storageClass: StorageClass | undefined,
-): string | null | undefined {
-  if (storageClass === undefined) return undefined;
-  return storageClass.volumeBindingMode === 'WaitForFirstConsumer' ? metadata?.annotations?.[selectedNode] : null;
+function nodeOf({ metadata }: PersistentVolumeClaim, of: StorageClass | undefined): string | null | undefined {
+  if (of === undefined) return undefined;
+  return of.volumeBindingMode === 'WaitForFirstConsumer' ? metadata?.annotations?.[selectedNode] : null;
 }
 
 const { KUBECONFIG: kubeconfig, LISTEN: listen = ':8080', IMAGE: image = 'busybox', NAMESPACE = 'hello' } = process.env;
-await runController({
+
+export const controller: RunControllerOptions = {
   name: 'populator',
   loops: ({ events }) => [populatorLoop({ namespace: NAMESPACE, image, events })],
   lease: { name: 'populator' },
-  kubeconfig,
-  listen,
-});
+  rules: [
+    { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['get', 'create', 'patch', 'delete'] },
+    { apiGroups: [''], resources: ['pods'], verbs: ['create', 'delete'] },
+    { apiGroups: [''], resources: ['persistentvolumes'], verbs: ['patch'] },
+    { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+  ],
+};
+
+if (import.meta.main) await runController({ ...controller, kubeconfig, listen });

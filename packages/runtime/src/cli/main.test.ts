@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadAll } from 'js-yaml';
 import { expect, it } from 'vitest';
@@ -49,6 +49,21 @@ it('given a module with webhooks, then their configuration is printed as well, w
     webhooks: [{ clientConfig: { caBundle: readFileSync(join(folder, 'package.json')).toString('base64') } }],
   });
 });
+
+it.each(
+  globSync('example/*.ts', { cwd: folder }).filter((path) =>
+    readFileSync(join(folder, path), 'utf8').includes('runController('),
+  ),
+)(
+  'given the module %s with a controller, then it is loaded and not started, and its role allows its writes',
+  (path) => {
+    const { status, stdout, last } = run('manifests', path, '--image=r/o:v1');
+    const objects = loadAll(stdout) as { kind: string; rules?: readonly { readonly verbs: readonly string[] }[] }[];
+    const written = objects.flatMap(({ kind, rules = [] }) => (kind === 'ClusterRole' ? rules : []));
+    expect({ status, last }).toEqual({ status: 0, last: '' });
+    expect(written.flatMap(({ verbs }) => verbs)).toContain('patch');
+  },
+);
 
 it.each([
   [[], 'a command must be given'],

@@ -14,6 +14,7 @@ csi-runtime manifests MODULE --image=IMAGE [--namespace=NAMESPACE] [--replicas=N
     YAML for kubectl apply: account, roles, bindings and Deployment of the options of runController that the module exports as \`controller\`;
     for its webhooks a Service and their configurations, with the issuers of their certificate from a file, or from cert-manager.
     The namespace is the name of the controller unless it is given.
+    The module is loaded, so it must start its program under \`if (import.meta.main)\` only.
 `;
 
 class UsageError extends Error {}
