@@ -26,7 +26,8 @@ await test('each label becomes what the annotation says, whatever happens in bet
     },
     finally: (objects) => {
       for (const { metadata = {} } of objects.list(configMaps)) {
-        assert.equal(metadata.labels?.['owner'], metadata.annotations?.['example.com/owner'], metadata.name);
+        const { labels, annotations, name = '' } = metadata;
+        assert.equal(labels?.['owner'], annotations?.['example.com/owner'], name);
       }
     },
   });
