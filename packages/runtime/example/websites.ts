@@ -214,6 +214,8 @@ export function controllerFor(zone: Zone): RunControllerOptions {
     rules: [
       all('example.com', 'websites', 'get', 'patch'),
       all('example.com', 'websites/status', 'patch'),
+      // With OwnerReferencesPermissionEnforcement an owned object is refused otherwise: its reference keeps the Website until it is gone.
+      all('example.com', 'websites/finalizers', 'update'),
       all('', 'configmaps', 'create', 'patch'),
       all('apps', 'deployments', 'create', 'patch'),
       all('', 'events', 'create', 'patch'),
