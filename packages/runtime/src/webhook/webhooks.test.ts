@@ -97,6 +97,18 @@ it('given a certificate that is replaced, then the next connection has it; when 
   await expect(nameAt(served.port)).rejects.toThrow('ECONNREFUSED');
 });
 
+it.each([
+  ['absent', () => '/nothing', (folder: string) => `ENOENT: no such file or directory, open '${folder}/tls.crt'`],
+  ['broken', () => certificates({ cert: 'x', key: 'y' }), () => 'error:'],
+  ['empty', () => certificates({ ...issue('first'), key: '' }), (folder: string) => `${folder}/tls.key is empty`],
+])('given certificate files that are %s, then the error names them, and the webhooks', async (_, folderOf, reason) => {
+  const folder = folderOf();
+  const webhooks = defineWebhooks({ webhooks: [named], listen: ':0', certificates: folder });
+  const what = `the certificate of the webhooks cannot be used (${folder}/tls.crt, ${folder}/tls.key)`;
+  const served = webhooks.serve({ clock: new FakeClock(), logger: recordingLogger() });
+  await expect(served).rejects.toThrow(`${what}: ${reason(folder)}`);
+});
+
 it('given no certificate, or a port that is taken, then serving is rejected, and nothing is left', async () => {
   const clock = new FakeClock();
   const deps = { clock, logger: recordingLogger() };

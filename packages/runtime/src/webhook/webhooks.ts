@@ -49,7 +49,11 @@ export function defineWebhooks({ webhooks, listen = ':9443', ...spec }: Webhooks
     certificates,
     serve: async ({ clock, logger: log }) => {
       const files = { certFile: join(certificates, 'tls.crt'), keyFile: join(certificates, 'tls.key') };
-      const pair = await readPair(files);
+      const pair = await readPair(files).catch((cause: Error) => {
+        const { certFile, keyFile } = files;
+        const what = `the certificate of the webhooks cannot be used (${certFile}, ${keyFile})`;
+        throw new Error(`${what}: ${cause.message}`, { cause });
+      });
       const limits = { ...defaultLimits, ...spec.limits };
       const options = { webhooks, listen: await toListenOptions(address), pair, limits };
       const server = await startWebhookServer({ clock, log }, options);
