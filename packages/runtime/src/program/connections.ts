@@ -33,9 +33,9 @@ function loaderOf({ kubeconfig = '' }: ConnectionOptions): ApiParts['loadConfig'
   return async (deps, flags) => {
     try {
       return await loadClusterConfig(deps, flags);
-    } catch (error) {
-      const cause = error as Error;
-      const reason = cause instanceof EmptyConfigError ? 'its current context has no server' : cause.message;
+    } catch (cause) {
+      const { message } = cause as Error;
+      const reason = cause instanceof EmptyConfigError ? 'its current context has no server' : message;
       throw new Error(`${faultyOption(kubeconfig)}: ${reason}`, { cause });
     }
   };
