@@ -25,9 +25,8 @@ await test('each label becomes what the annotation says, whatever happens in bet
         })),
     },
     finally: (objects) => {
-      for (const { metadata = {} } of objects.list(configMaps)) {
-        const { labels, annotations, name = '' } = metadata;
-        assert.equal(labels?.['owner'], annotations?.['example.com/owner'], name);
+      for (const { metadata: { name, labels, annotations } = {} } of objects.list(configMaps)) {
+        assert.equal(labels?.['owner'], annotations?.['example.com/owner'], `label of ${name}`);
       }
     },
   });
