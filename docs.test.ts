@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Pages, code and tests agree: every row of docs/behaviour is named by a test, and every row of a decision table is decided. */
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, matchesGlob } from 'node:path';
 import { expect, it } from 'vitest';
 
 const root = import.meta.dirname;
@@ -246,6 +246,32 @@ const anchorOf = (heading: string): string =>
     .toLowerCase()
     .replaceAll(/[^\w\- ]/g, '')
     .replaceAll(' ', '-');
+
+const published = 'packages/runtime';
+
+/** Of the tarball: what `npm pack` makes in `dist` has a source of the same name. */
+function isPublished(path: string): boolean {
+  const { files } = JSON.parse(readFileSync(join(root, published, 'package.json'), 'utf8')) as { files: string[] };
+  const isNamed = files.some((each) => matchesGlob(path, each) || path === each || path.startsWith(`${each}/`));
+  if (!isNamed && !['README.md', 'LICENSE', 'package.json'].includes(path)) return false;
+  const made = /^dist\/(.*?)(?:\.d\.ts|\.js)$/.exec(path);
+  return existsSync(join(root, published, made === null ? path : `${made[1]}.ts`));
+}
+
+it.each(globSync(['README.md', 'docs/*.md'], { cwd: join(root, published) }))(
+  'given %s of the published package, then each path that it names is in the package, and it names no script of the repository',
+  (page) => {
+    const text = readFileSync(join(root, published, page), 'utf8').replaceAll(/\b\w+:\/\/[^\s)]*/g, '');
+    const linked = [...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map(([, path]) => join(dirname(page), path!));
+    const folders = readdirSync(join(root, published), { withFileTypes: true }).filter((each) => each.isDirectory());
+    const first = new Set(['dist', 'packages', 'e2e', 'bench', ...folders.map(({ name }) => name)]);
+    const named = [...text.matchAll(/(?<![\w@./-])[a-z0-9-]+\/[\w./*-]*\w/g)]
+      .map(([path]) => path)
+      .filter((path) => first.has(path.split('/')[0]!) && !linked.some((link) => link.endsWith(path)));
+    expect([...linked, ...named].filter((path) => !isPublished(path))).toEqual([]);
+    expect(text).not.toContain('npm run ');
+  },
+);
 
 it('given a link to a page or a heading of this repository, then that is there', () => {
   const pages = globSync(['*.md', '{docs,charts,bench,packages,e2e,images}/**/*.md'], { cwd: root }).filter(
