@@ -39,7 +39,7 @@ it.each([
     'open /var/run/secrets/kubernetes.io/serviceaccount/token: no such file or directory',
   ],
 ])('given no kubeconfig %s, then the error names the option', async (_, env, reason) => {
-  const what = 'there is no option `kubeconfig`, and the service account of a pod cannot be used';
+  const what = 'the option `kubeconfig` is not set, and the service account of a pod cannot be used';
   for (const kubeconfig of [undefined, '']) expect(await failureOf({ kubeconfig }, env)).toBe(`${what}: ${reason}`);
 });
 

@@ -42,7 +42,7 @@ function loaderOf({ kubeconfig = '' }: ConnectionOptions): ApiParts['loadConfig'
 }
 
 function faultyOption(kubeconfig: string | ExportedConfig): string {
-  if (kubeconfig === '') return 'there is no option `kubeconfig`, and the service account of a pod cannot be used';
+  if (kubeconfig === '') return 'the option `kubeconfig` is not set, and the service account of a pod cannot be used';
   return `the kubeconfig of the option \`kubeconfig\`${typeof kubeconfig === 'string' ? `, ${kubeconfig},` : ''} cannot be used`;
 }
 
