@@ -77,6 +77,14 @@ export function withConsumers({ folder }: Project, names: readonly string[]): re
   });
 }
 
+/** Errors of TypeScript in the examples, with the configuration of the page about the first ten minutes. */
+export function typeErrorsOfPage({ folder, installed, examples: files }: Project): readonly string[] {
+  const page = readFileSync(join(installed, 'docs', 'ten-minutes.md'), 'utf8');
+  const [, text = ''] = /`tsconfig\.json`:\n\n((?: {4}.*\n)+)/.exec(page) ?? [];
+  const { compilerOptions } = JSON.parse(text) as { readonly compilerOptions: object };
+  return compiled(folder, { compilerOptions, files });
+}
+
 /** Errors of TypeScript in the examples, in these consumers, in all entries of the package, and in the declarations of all packages that these need. */
 export function typeErrors(
   { folder, examples: paths, manifest }: Project,
@@ -86,7 +94,6 @@ export function typeErrors(
   const all = join(folder, 'entries.ts');
   writeFileSync(all, entries.map((name) => `import '${join('@csi-sidecars/runtime', name)}';\n`).join(''));
   const files = [...paths, ...consumers, all];
-  const modules = join(repositoryRoot, 'node_modules');
   const compilerOptions = {
     target: 'es2024',
     lib: ['es2024', 'esnext.disposable', 'esnext.iterator'],
@@ -94,12 +101,19 @@ export function typeErrors(
     strict: true,
     allowImportingTsExtensions: true,
     noEmit: true,
-    pretty: false,
     types: ['node'],
-    typeRoots: [join(modules, '@types')],
   };
+  return compiled(folder, { compilerOptions, files });
+}
+
+function compiled(
+  folder: string,
+  { compilerOptions, files }: { readonly compilerOptions: object; readonly files: readonly string[] },
+): readonly string[] {
+  const modules = join(repositoryRoot, 'node_modules');
   const config = join(folder, 'tsconfig.json');
-  writeFileSync(config, JSON.stringify({ compilerOptions, files }));
+  const own = { pretty: false, typeRoots: [join(modules, '@types')] };
+  writeFileSync(config, JSON.stringify({ compilerOptions: { ...compilerOptions, ...own }, files }));
   const tsc = join(modules, 'typescript', 'bin', 'tsc');
   const { stdout } = spawnSync(process.execPath, [tsc, '-p', config], { cwd: folder, encoding: 'utf8' });
   return stdout.split('\n').filter((line) => line.includes('error TS'));

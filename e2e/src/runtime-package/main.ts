@@ -23,6 +23,7 @@ import {
   pack,
   storiesOfExamples,
   typeErrors,
+  typeErrorsOfPage,
   withConsumers,
 } from './install.ts';
 
@@ -82,6 +83,9 @@ try {
   await check(
     'the examples and our declarations compile beside client-node, in a project that checks libraries too',
     () => typeErrors(project, [usesKubeConfig]).filter((line) => isOurs(line)),
+  );
+  await check('the examples compile with the configuration of the page about the first ten minutes', () =>
+    typeErrorsOfPage(project).filter((line) => isOurs(line)),
   );
   await check('random stories of the examples pass', () => storiesOfExamples(project));
   await check('the types of the example are what its definition gives', () => {
