@@ -42,7 +42,7 @@ export async function checkProgram(checks: ProgramChecks): Promise<void> {
       const metrics = await text('/metrics');
       return [
         ...((await text('/healthz')) === 'ok' ? [] : ['/healthz']),
-        ...['workqueue_adds_total{name="owner-labels"}', 'leader_election_master_status{name=""} 1']
+        ...['workqueue_adds_total{name="owner-labels"}', 'leader_election_master_status{name="owner-labels"} 1']
           .filter((line) => !metrics.includes(line))
           .map((line) => `no ${line}`),
       ];
