@@ -2,7 +2,7 @@
 /** `csi-sidecars explain KIND/NAME`, `doctor`, `audit`, `leftovers` and `chart-test`. */
 import { runAudit, runDoctor, runExplain } from '@csi-sidecars/explain';
 import { runLeftovers } from '@csi-sidecars/provisioner';
-import { runMain } from '@csi-sidecars/sidecar';
+import { type ProgramDeps, runMain } from '@csi-sidecars/sidecar';
 import { systemPodIo } from './chart-test/pod-io.ts';
 import { runChartTest } from './chart-test/run.ts';
 import { runCommand } from './commands.ts';
@@ -10,7 +10,7 @@ import { processTerminal } from './terminal.ts';
 
 const terminal = { columns: process.stdout.isTTY ? process.stdout.columns : undefined };
 
-void runMain('csi-sidecars', (deps) =>
+const run = (deps: ProgramDeps): Promise<number> =>
   runCommand(deps, {
     explain: (own) => runExplain({ ...own, terminal }),
     doctor: (own) => runDoctor({ ...own, terminal }),
@@ -20,5 +20,7 @@ void runMain('csi-sidecars', (deps) =>
       const { hostName, startedAtMs } = own.host;
       return runChartTest({ ...own, podIo: systemPodIo(`${hostName} ${startedAtMs}\n`) });
     },
-  }),
-);
+  });
+
+// Objects that are read are reduced at once, and what they were made of is garbage.
+void runMain('csi-sidecars', run, { heap: { young: 'small' } });
