@@ -249,7 +249,7 @@ const anchorOf = (heading: string): string =>
 
 const published = 'packages/runtime';
 
-/** Of the tarball: what `npm pack` makes in `dist` has a source of the same name. */
+/** Whether the tarball has the path. What `npm pack` makes in `dist` has a source of the same name. */
 function isPublished(path: string): boolean {
   const { files } = JSON.parse(readFileSync(join(root, published, 'package.json'), 'utf8')) as { files: string[] };
   const isNamed = files.some((each) => matchesGlob(path, each) || path === each || path.startsWith(`${each}/`));

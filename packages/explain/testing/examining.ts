@@ -79,7 +79,7 @@ export interface Case {
   readonly found: readonly string[];
   /** Values that contradict each other, in the evidence of what is found. */
   readonly seen?: readonly string[];
-  /** Of the API server. Default: that of the newest Kubernetes. */
+  /** The version of the API server. Default: that of the newest Kubernetes. */
   readonly version?: string;
 }
 

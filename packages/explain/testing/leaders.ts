@@ -8,7 +8,7 @@ import { controller, driverContainer, programs, sidecar } from './workloads.ts';
 import { installation } from './installation.ts';
 import { anAnswer } from './leader-answer.ts';
 
-/** Of a driver that can do everything. */
+/** The capabilities of a driver that can do everything. */
 export const allCapabilities: readonly string[] = [
   'CONTROLLER_SERVICE',
   'VOLUME_ACCESSIBILITY_CONSTRAINTS',
@@ -40,7 +40,7 @@ export interface Says {
   readonly capabilities?: readonly string[];
   readonly of?: string;
   readonly queues?: readonly object[];
-  /** Of csi-resizer; the others measure no requests. */
+  /** What csi-resizer answers; the others measure no requests. */
   readonly metrics?: Partial<HttpAnswer>;
   readonly metricsPath?: string;
 }

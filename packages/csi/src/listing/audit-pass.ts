@@ -11,7 +11,7 @@ import { whenQuiet } from './count-calls.ts';
 import { type ListCollector, listInto } from './list-into.ts';
 import type { ListedPage } from './list-pages.ts';
 
-/** Of the controller. */
+/** What a pass gets from its controller. */
 export interface AuditDeps {
   /** Calls of the other loops that are under way. */
   readonly underWay: () => number;

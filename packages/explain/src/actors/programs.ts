@@ -88,7 +88,7 @@ export interface ContainerFacts {
   readonly version: string | undefined;
 }
 
-/** Of the container that runs the program. Undefined: the pod is not known, or none does. */
+/** Facts about the container that runs the program. Undefined: the pod is not known, or has no such container. */
 export function containerFactsOf(pod: Pod | undefined, program: Program): ContainerFacts | undefined {
   const container = pod && containerOf(pod, program);
   return container && { args: argumentsOf(container), container: container.name, version: tagOf(container) };

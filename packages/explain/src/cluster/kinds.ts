@@ -26,7 +26,7 @@ interface UpdateStrategy {
   readonly type?: string;
   readonly rollingUpdate?: {
     readonly maxSurge?: number | string;
-    /** Of a StatefulSet, which has no surge. */
+    /** A StatefulSet has it in place of a surge. */
     readonly partition?: number;
   };
 }

@@ -6,7 +6,7 @@ export function isServed({ isStatus, details }: ApiError): boolean {
   return isStatus && (details === undefined || details.name !== undefined);
 }
 
-/** Of the objects of a kind that a field selector chooses. */
+/** The path of a watch of those objects of a kind that a field selector chooses. */
 export function watchPath(
   { group, version, plural }: Resource,
   namespace: string | undefined,

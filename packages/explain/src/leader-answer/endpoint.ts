@@ -65,7 +65,7 @@ export async function answerOf<T>(
   }
 }
 
-/** Of `/debug/explain` and `/debug/audit`. */
+/** What `/debug/explain` and `/debug/audit` answer. */
 const debugAnswer: AnswerKind = {
   mediaType: 'application/json',
   refusals: {
@@ -78,7 +78,7 @@ const debugAnswer: AnswerKind = {
   otherText: 'the answer is not that of csi-sidecars',
 };
 
-/** Of a page of metrics. */
+/** What a page of metrics answers. */
 export const metricsAnswer: AnswerKind = {
   mediaType: 'text/plain',
   mostBytes: 1_024 * 1_024,

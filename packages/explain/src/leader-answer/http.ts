@@ -14,7 +14,7 @@ export interface HttpAnswer {
 
 export interface HttpAsking {
   readonly signal: AbortSignal;
-  /** Of the body. Default: 64 KiB. */
+  /** The largest body that is read. Default: 64 KiB. */
   readonly mostBytes?: number | undefined;
 }
 

@@ -97,7 +97,7 @@ const serving: ProgramFlags<EndpointValues & { readonly 'metrics-address': strin
   };
 
 interface Serving {
-  /** Of the first of the two flags that has an address. Undefined: none is given, or its port is a name. */
+  /** The port of the first of the two flags that has an address. Undefined: none is given, or its port is a name. */
   readonly port: number | undefined;
   readonly metricsPath: string;
 }

@@ -6,7 +6,7 @@ import { readyPath } from '../webhook/webhook.ts';
 import type { Webhooks } from '../webhook/webhooks.ts';
 
 export interface WebhookPlace {
-  /** Of the controller. */
+  /** The name of the controller. */
   readonly name: string;
   readonly namespace: string;
   /** PEM of the issuers of the certificate. Undefined: cert-manager writes them. */
@@ -58,7 +58,7 @@ export function webhookConfigurations(
   });
 }
 
-/** Of the Deployment. The Secret, as cert-manager makes it, has the name of the Service. */
+/** What the pods of the Deployment need. The Secret, as cert-manager makes it, has the name of the Service. */
 export function webhookPod(
   { port, certificates }: Webhooks,
   { name }: Pick<WebhookPlace, 'name'>,

@@ -41,12 +41,12 @@ export interface AdmissionConfiguration {
   readonly namespaceSelector?: object;
   readonly objectSelector?: object;
   readonly matchConditions?: readonly { readonly name: string; readonly expression: string }[];
-  /** Of a mutating webhook; default `Never`. */
+  /** Mutating webhooks have it; default `Never`. */
   readonly reinvocationPolicy?: 'Never' | 'IfNeeded';
 }
 
 export interface AdmissionSpec<T extends KubeObject, O extends Operation> extends Declared<T, O> {
-  /** Of the webhook, with at least three segments: `pages.websites.example.com`. */
+  /** The name of the webhook, with at least three segments: `pages.websites.example.com`. */
   readonly name: string;
   /** Default: `/` and the name. */
   readonly path?: string;

@@ -27,7 +27,7 @@ export interface UserInfo {
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE';
 
 export interface AdmissionFacts {
-  /** Of this review. It has nothing to do with the UID of the object. */
+  /** The UID of this review. It has nothing to do with the UID of the object. */
   readonly uid: string;
   readonly kind: GroupVersionKind;
   readonly resource: GroupVersionResource;
@@ -59,7 +59,7 @@ export type AdmissionRequest<T extends KubeObject = KubeObject, O extends Operat
 }[O];
 
 export interface AdmissionResponse {
-  /** Of the request. */
+  /** The UID of the request. */
   readonly uid: string;
   readonly allowed: boolean;
   /** Why it is denied. */
@@ -86,7 +86,7 @@ export interface ConversionRequest<T = KubeObject> {
 }
 
 export interface ConversionResponse<T = KubeObject> {
-  /** Of the request. */
+  /** The UID of the request. */
   readonly uid: string;
   /** In the order of the request; null after a failure. */
   readonly convertedObjects: readonly T[] | null;

@@ -78,7 +78,7 @@ interface Recorded {
   /** Those of a handle that several name. */
   readonly shared: ReadonlyMap<string, readonly RecordedVolume[]>;
   readonly unlisted: readonly RecordedVolume[];
-  /** Of those that are listed. */
+  /** Findings about volumes that the driver lists. */
   readonly listed: readonly Finding[];
   /** Without those of other nodes. */
   readonly here: number;

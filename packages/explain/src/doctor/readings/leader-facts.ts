@@ -7,9 +7,9 @@ import type { Program } from '../../verdict.ts';
 export interface Leaders {
   /** False: without `--via-pod`. */
   readonly isAsked: boolean;
-  /** Of those that have answered. */
+  /** What each leader that has answered reports. */
   readonly said: readonly LeaderFacts[];
-  /** Of each port with metrics, ours and upstream's. */
+  /** What each port with metrics reports, ours and upstream's. */
   readonly metered: readonly MeteredFacts[];
 }
 
@@ -27,7 +27,7 @@ export interface LeaderFacts {
   readonly driver: string | undefined;
   readonly program: Program;
   readonly pod: string;
-  /** Of plugin and controller; undefined: it has no driver, or does not say. */
+  /** What plugin and controller of the driver can do; undefined: the leader has no driver, or does not report it. */
   readonly capabilities: ReadonlySet<string> | undefined;
   readonly queues: readonly AnsweredQueue[];
 }
