@@ -110,3 +110,4 @@ export { proxyFromEnvironment } from './api/connection/proxy.ts';
 export { userAgent } from './api/user-agent.ts';
 export { createRequestMetrics } from './api/request-metrics.ts';
 export { withOutageLog } from './api/outage-log.ts';
+export { collectionPath } from './api/resource-path.ts';

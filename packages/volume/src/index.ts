@@ -85,3 +85,4 @@ export { compareSnapshots } from './audit/snapshots.ts';
 export type { SnapshotsComparison, SnapshotsState } from './audit/snapshots.ts';
 export { compareVolumes } from './audit/volumes.ts';
 export type { VolumesComparison, VolumesState } from './audit/volumes.ts';
+export { fnv1, fnv1a } from './fnv.ts';

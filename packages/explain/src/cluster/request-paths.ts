@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ApiError, ObjectRef, Resource } from '@csi-sidecars/runtime';
+import { collectionPath } from '@csi-sidecars/runtime/internal';
 
 /** The kind is served if the refusal names the object. A refusal of the client itself has no details. */
 export function isServed({ isStatus, details }: ApiError): boolean {
@@ -7,14 +8,8 @@ export function isServed({ isStatus, details }: ApiError): boolean {
 }
 
 /** The path of a watch of those objects of a kind that a field selector chooses. */
-export function watchPath(
-  { group, version, plural }: Resource,
-  namespace: string | undefined,
-  selector: string,
-): string {
-  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
-  const place = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
-  return `${root}${place}/${plural}?fieldSelector=${encodeURIComponent(selector)}`;
+export function watchPath(resource: Resource, namespace: string | undefined, selector: string): string {
+  return `${collectionPath(resource, namespace)}?fieldSelector=${encodeURIComponent(selector)}`;
 }
 
 /** Two readings with the same key are one. */

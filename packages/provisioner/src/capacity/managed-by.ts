@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The value of the label by which the instance of a node finds its objects again. Upstream's, so that either adopts the other's objects. */
-import { fnv1a } from '../fnv.ts';
+import { fnv1a } from '@csi-sidecars/volume';
 import { centralManagedBy } from './object.ts';
 
 /** The longest value of a label. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Texts that users see on claims. Upstream's texts keep upstream's spelling. */
 import type { PersistentVolumeClaim, RecordedEvent } from '@csi-sidecars/runtime';
-import { fnv1a } from '../fnv.ts';
+import { fnv1a } from '@csi-sidecars/volume';
 import { provisioningFinalizer } from '../names.ts';
 import type { SourceRef } from '../source/source.ts';
 

@@ -17,6 +17,7 @@
  * (`claim/memory.ts`). The only memory is that of `keysOfAttempt`.
  */
 import type { CSINode, Node, PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import { fnv1 } from '@csi-sidecars/volume';
 import { keysOfAttempt, registeredKeys, termOf } from './node-terms.ts';
 import {
   type AllowedTopologies,
@@ -29,7 +30,6 @@ import {
   sortUnique,
   type Term,
 } from './terms.ts';
-import { fnv1 } from '../fnv.ts';
 
 export interface TopologyQuestion {
   readonly driverName: string;

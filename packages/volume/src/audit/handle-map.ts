@@ -4,6 +4,8 @@
  * table of indexes finds them (open addressing, at most half full). Nothing is removed.
  */
 
+import { fnv1a } from '../fnv.ts';
+
 /** What a comparison needs of a list. A Map is one as well. */
 export interface Entries<E> extends Iterable<readonly [handle: string, entry: E]> {
   readonly size: number;
@@ -36,7 +38,7 @@ export function createHandleMap<E>(): HandleMap<E> {
   };
   /** The slot of the handle, or the free one in which it would be. */
   const slotOf = (handle: Uint8Array): number => {
-    for (let slot = hashOf(handle); ; slot += 1) {
+    for (let slot = fnv1a(handle); ; slot += 1) {
       const at = slot & (slots.length - 1);
       const taken = slots[at] ?? 0;
       if (taken === 0 || isAt(taken - 1, handle)) return at;
@@ -75,13 +77,6 @@ export function createHandleMap<E>(): HandleMap<E> {
       for (const [index, entry] of entries.entries()) yield [textAt(index), entry];
     },
   };
-}
-
-/** FNV-1a. */
-function hashOf(bytes: Uint8Array): number {
-  let hash = 0x811c9dc5;
-  for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193);
-  return hash >>> 0;
 }
 
 /** Little is left free, because a list grows once and stays. */
