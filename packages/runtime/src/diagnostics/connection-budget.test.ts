@@ -54,6 +54,19 @@ it('[runtime#212] given connections that ended, then they count no more, and are
   expect(closed).toEqual(['a4']);
 });
 
+it('[runtime#212a] given as many connections as are allowed, then one more is admitted, unless it would be the first to be closed: its address has the most, and none of them waits', () => {
+  const { budget, open } = aBudget();
+  const [first, second] = [open('a1'), open('a2')];
+  expect(budget.admits('a')).toBe(true);
+  budget.isServed(open('b1'));
+  expect(budget.admits('a')).toBe(true);
+  for (const each of [first, second]) budget.isServed(each);
+  expect(budget.admits('a')).toBe(false);
+  expect(budget.admits('c')).toBe(true);
+  budget.waitsForClient(first);
+  expect(budget.admits('a')).toBe(true);
+});
+
 it('[runtime#213] given answers above the limit of bytes, when another is to be sent, then those that wait longest are dropped until the rest fits', () => {
   const { budget, open, closed } = aBudget({ connections: 9 });
   budget.isServed(open('a1', { length: 200 }));

@@ -18,6 +18,8 @@ export interface BudgetedConnection {
 }
 
 export interface ConnectionBudget<C extends BudgetedConnection> {
+  /** False: there are too many, and a new one of this address would be the first to be closed. */
+  admits(address: string | undefined): boolean;
   /** Closes another one if there are too many. */
   add(connection: C): void;
   remove(connection: C): void;
@@ -41,10 +43,7 @@ export function createConnectionBudget<C extends BudgetedConnection>(limits: Con
     if (all.has(connection)) waiting.add(connection);
   };
   const drop = (candidates: readonly C[]): boolean => {
-    const counts = new Map<string | undefined, number>();
-    for (const { address } of all) counts.set(address, (counts.get(address) ?? 0) + 1);
-    const most = Math.max(...candidates.map(({ address }) => counts.get(address) ?? 0));
-    const dropped = candidates.find(({ address }) => counts.get(address) === most);
+    const dropped = firstToGo(candidates, [...all]);
     if (dropped === undefined) return false;
     remove(dropped);
     dropped.close();
@@ -56,6 +55,11 @@ export function createConnectionBudget<C extends BudgetedConnection>(limits: Con
     return distinct.reduce((sum, bytes) => sum + bytes, 0) - Math.max(0, ...distinct);
   };
   return {
+    admits: (address) => {
+      if (all.size < limits.connections) return true;
+      const newest: Addressed = { address };
+      return firstToGo([...waiting, newest, ...all], [newest, ...all]) !== newest;
+    },
     add: (connection) => {
       all.add(connection);
       waitsForClient(connection);
@@ -69,4 +73,14 @@ export function createConnectionBudget<C extends BudgetedConnection>(limits: Con
       while (isOver() && drop([...waiting].filter((each) => each !== newest && each.held !== undefined)));
     },
   };
+}
+
+type Addressed = Pick<BudgetedConnection, 'address'>;
+
+/** The first candidate of the address that has most connections. */
+function firstToGo<T extends Addressed>(candidates: readonly T[], all: readonly Addressed[]): T | undefined {
+  const counts = new Map<string | undefined, number>();
+  for (const { address } of all) counts.set(address, (counts.get(address) ?? 0) + 1);
+  const most = Math.max(...candidates.map(({ address }) => counts.get(address) ?? 0));
+  return candidates.find(({ address }) => counts.get(address) === most);
 }

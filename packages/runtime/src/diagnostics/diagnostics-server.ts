@@ -12,8 +12,9 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { promisify } from 'node:util';
+import type { Clock } from '../clock/clock.ts';
 import type { Logger } from '../log/logger.ts';
-import { createHttpConnections, type HttpClock, type HttpExchange, type HttpLimits } from './http-connections.ts';
+import { createHttpConnections, type HttpExchange, type HttpLimits } from './http-connections.ts';
 import { parseListenAddress, toListenOptions } from './listen-address.ts';
 
 export interface HttpRequest {
@@ -57,7 +58,7 @@ export interface DiagnosticsServerOptions {
   readonly address: string;
   readonly routes: readonly HttpRoute[];
   readonly logger: Logger;
-  readonly clock: HttpClock;
+  readonly clock: Clock;
 }
 
 export interface DiagnosticsServer extends AsyncDisposable {
@@ -78,7 +79,8 @@ export async function startDiagnosticsServer(options: DiagnosticsServerOptions):
   const { address, logger, clock } = options;
   const routes = new Map(options.routes.map((route) => [route.path, route]));
   const connections = createHttpConnections({ clock }, limits, answer);
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, connections.accept);
+  // What a connection that is turned away sends is not read.
+  const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, connections.accept);
   await listen(server, address);
   server.on('error', (error) => logger.error(error, 'HTTP server failed', { address }));
 

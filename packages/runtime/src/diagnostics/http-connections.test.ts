@@ -5,9 +5,10 @@ import { type AddressInfo, connect, createServer, Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { afterEach, expect, it, vi } from 'vitest';
 import { FakeClock, recordingLogger, settle, until } from '../../testing/index.ts';
+import type { Clock } from '../clock/clock.ts';
 import { systemClock } from '../clock/system-clock.ts';
 import { type DiagnosticsServer, type HttpRoute, startDiagnosticsServer } from './diagnostics-server.ts';
-import { createHttpConnections, type HttpClock, type HttpExchange, type HttpLimits } from './http-connections.ts';
+import { createHttpConnections, type HttpExchange, type HttpLimits } from './http-connections.ts';
 
 const opened: (Pick<DiagnosticsServer, 'close'> | Socket)[] = [];
 afterEach(async () => {
@@ -23,7 +24,7 @@ async function serve(routes: readonly HttpRoute[]) {
 }
 
 interface Accepting extends Partial<HttpLimits> {
-  readonly clock?: HttpClock;
+  readonly clock?: Clock;
 }
 
 /** Without routes, and with the server's sockets at hand. */
@@ -37,7 +38,7 @@ async function accepting(
     serveOne,
   );
   const sockets: Socket[] = [];
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     sockets.push(socket);
     connections.accept(socket);
   });
@@ -260,6 +261,41 @@ it('[runtime#210] given a handler that ends after the client has its answer, the
     client.socket.write(get('/'));
     await until(() => client.answers().length === count);
   }
+});
+
+it('[runtime#212a] given a client whose connections are all served, when it opens more, then they are not read, ten are closed at once and the others 20 in a second, and another client is answered', async () => {
+  const clock = new FakeClock();
+  const { port, sockets, connections } = await accepting({ clock, connections: 2 }, async ({ request, send }) => {
+    if (request.url === '/fast') send(answer('fast'));
+    else await new Promise(() => undefined);
+  });
+  const served = [open(port, get('/slow')), open(port, get('/slow'))];
+  await until(() => sockets.length === 2);
+  await turns();
+  const more = Array.from({ length: 14 }, () => open(port, get('/slow')));
+  const closed = (): number => more.filter((each) => each.isClosed()).length;
+  await until(() => sockets.length === 16 && closed() === 10);
+  await clock.advance(50);
+  await until(() => closed() === 11);
+  const unread = sockets.slice(2).filter(({ destroyed }) => !destroyed);
+  expect(unread.map(({ bytesRead }) => bytesRead)).toEqual([0, 0, 0]);
+  const other = open(port, get('/fast'), '127.0.0.2');
+  await until(() => other.answers().length === 1);
+  expect(served.filter((each) => each.isClosed())).toHaveLength(1);
+  unread[0]!.destroy(new Error('the client is gone'));
+  connections.close();
+  await until(() => closed() === 14);
+});
+
+it('[runtime#212a] given 256 connections that wait for their end, then the next is closed at once', async () => {
+  const { port, sockets } = await accepting({ clock: new FakeClock(), connections: 0 }, async () => undefined);
+  const all: Client[] = [];
+  for (const count of [10 + 256, 1]) {
+    all.push(...Array.from({ length: count }, () => open(port)));
+    await until(() => sockets.length === all.length);
+  }
+  await until(() => all.filter((each) => each.isClosed()).length === 11);
+  expect(all.at(-1)!.isClosed()).toBe(true);
 });
 
 it('[runtime#212] given a client that came and went, then its connection counts no more, and is forgotten', async () => {

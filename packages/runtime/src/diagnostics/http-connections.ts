@@ -5,7 +5,7 @@
  * | A client | Then |
  * |---|---|
  * | sends requests before it has its answers | one at a time is served, then there is a pause; little is read ahead |
- * | opens more connections than the limit | one of the client with the most connections is closed |
+ * | opens more connections than the limit | one of the client with the most connections is closed; if that is the new one, it is not read and waits for its end |
  * | leaves bodies or answers in memory, beyond the limit of all together | its connection is closed |
  * | is silent, or reads nothing of its answer | its connection is closed after `silenceMs`, between two requests after `idleMs` |
  *
@@ -14,12 +14,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { createRequestLimiter } from '../api/request-limiter.ts';
 import type { Clock } from '../clock/clock.ts';
 import { type BudgetedConnection, type ConnectionLimits, createConnectionBudget } from './connection-budget.ts';
 import { type PacedSocket, pacedSocket } from './paced-socket.ts';
-
-/** What it needs of a clock. */
-export type HttpClock = Pick<Clock, 'yieldToLoop' | 'timer'>;
 
 export interface HttpLimits extends ConnectionLimits {
   readonly silenceMs: number;
@@ -62,15 +60,20 @@ interface Connection extends BudgetedConnection {
 
 /** No scraper and no kubelet sends a request before it has the last answer. A program that is busy with them would keep more memory. */
 const pipeliningPauseMs = 100;
+/** How often a connection too many is closed. Its client may open the next one at once, which costs more than to keep this one. */
+const turningAway = { qps: 20, burst: 10 };
+const mostTurnedAway = 256;
 
 /** The callback sends an answer, unless the client is gone before. */
 export function createHttpConnections(
-  { clock }: { readonly clock: HttpClock },
+  { clock }: { readonly clock: Clock },
   limits: HttpLimits,
   serve: (exchange: HttpExchange) => Promise<void>,
 ): HttpConnections {
   const budget = createConnectionBudget<Connection>(limits);
   const open = new Map<Duplex, Connection>();
+  const turnedAway = new Set<Socket>();
+  const turns = createRequestLimiter(clock, turningAway);
   let pause: Promise<void> | undefined;
   // It does not listen, so it has no timeouts of its own.
   const server = createServer();
@@ -78,12 +81,16 @@ export function createHttpConnections(
   server.on('checkExpectation', arrive);
 
   function accept(socket: Socket): void {
+    const { remoteAddress: address } = socket;
+    if (!budget.admits(address)) {
+      void turnAway(socket);
+      return;
+    }
     const paced = pacedSocket(clock, socket);
     const { stream } = paced;
     const close = (): void => {
       stream.destroy();
     };
-    const { remoteAddress: address } = socket;
     const connection: Connection = { address, close, socket, paced, queue: [], held: undefined, isServed: false };
     open.set(stream, connection);
     stream.once('close', () => {
@@ -94,6 +101,14 @@ export function createHttpConnections(
     socket.setTimeout(limits.silenceMs);
     server.emit('connection', stream);
     budget.add(connection);
+  }
+
+  async function turnAway(socket: Socket): Promise<void> {
+    socket.on('error', () => undefined);
+    turnedAway.add(socket);
+    socket.once('close', () => turnedAway.delete(socket));
+    if (turnedAway.size <= mostTurnedAway) await turns.acquire({ priority: 'normal' });
+    socket.destroy();
   }
 
   function arrive(request: IncomingMessage, response: ServerResponse): void {
@@ -193,6 +208,7 @@ export function createHttpConnections(
     accept,
     close: () => {
       for (const connection of open.values()) connection.close();
+      for (const socket of turnedAway) socket.destroy();
     },
   };
 }

@@ -4,7 +4,7 @@ import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { FakeClock, recordingLogger } from '../../testing/index.ts';
+import { FakeClock, recordingLogger, settle } from '../../testing/index.ts';
 import { systemClock } from '../clock/system-clock.ts';
 import { startDiagnosticsServer } from '../diagnostics/diagnostics-server.ts';
 import type { HttpClient } from '../diagnostics/diagnostics-server.ts';
@@ -251,22 +251,39 @@ describe('facts of a controller', () => {
 });
 
 describe('how often', () => {
-  it('[explain#84] given 200 requests at once, then five are answered and the others get 429 without work; a second later five more', async () => {
+  const request = { method: 'GET', path: '/debug/explain', query: new URLSearchParams() };
+  const client = { address: '127.0.0.1', host: 'localhost', origin: undefined };
+
+  it('[explain#84] given 200 requests at once, then five are answered and the others get 429 without work, ten of them at once and the rest 20 in a second; a second later five more', async () => {
     const { inspection, asked } = counted();
-    const { ask, clock } = await serve({ inspections: [inspection] });
-    const statuses = async () => {
-      const answers: Answer[] = [];
-      // More connections than the server keeps would be closed.
-      for (let round = 0; round < 4; round += 1)
-        answers.push(...(await Promise.all(Array.from({ length: 50 }, () => ask()))));
-      return answers.map(({ status = 0 }) => status).toSorted((a, b) => a - b);
+    const { route, clock } = await serve({ inspections: [inspection] });
+    const statuses: number[] = [];
+    const ask = async (): Promise<void> => {
+      const { status } = await route.handler({ ...request, client, signal: new AbortController().signal });
+      statuses.push(status);
     };
-    expect(await statuses()).toEqual([...Array(5).fill(200), ...Array(195).fill(429)]);
-    expect(asked.times).toBe(5);
+    const asking = Array.from({ length: 200 }, ask);
+    await settle();
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([...Array(5).fill(200), ...Array(10).fill(429)]);
     await clock.advance(999);
-    expect((await ask()).status).toBe(429);
+    expect(statuses).toHaveLength(15 + 19);
+    asking.push(ask());
     await clock.advance(1);
-    expect((await ask()).status).toBe(200);
+    await ask();
+    expect(statuses.at(-1)).toBe(200);
+    await clock.advance(200 * 50);
+    await Promise.all(asking);
+    expect(asked.times).toBe(6);
+  });
+
+  it('[explain#84] given a client that is gone before its refusal, then the refusal waits for nothing any more', async () => {
+    const { route } = await serve({ inspections: [counted().inspection] });
+    const gone = new AbortController();
+    const ask = async () => await route.handler({ ...request, client, signal: gone.signal });
+    for (let at = 0; at < 15; at += 1) await ask();
+    const refusal = ask();
+    gone.abort(new Error('the client is gone'));
+    await expect(refusal).rejects.toThrow('context canceled');
   });
 
   it('given a leader whose caches are not listed, then 503; one controller of several that has them is enough', async () => {

@@ -46,10 +46,7 @@ export interface ControllerAnswer extends ControllerFacts {
   readonly queues: readonly QueueSummary[];
 }
 
-export function debugExplainRoute(
-  ports: { readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'> },
-  options: DebugExplainOptions,
-): HttpRoute {
+export function debugExplainRoute(ports: { readonly clock: Clock }, options: DebugExplainOptions): HttpRoute {
   const { access, inspections } = options;
   return debugRoute(ports, {
     path: '/debug/explain',

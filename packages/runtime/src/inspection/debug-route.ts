@@ -3,9 +3,11 @@
  * A page of the diagnostics server for a person who looks into a process: who may ask, how often, and how much is answered.
  *
  * Guarantees: no work but for a request that is answered, and of these five in a second at most; an answer has at most 64 KiB. It is made
- * without a pause, so there is never a second one under way.
+ * without a pause, so there is never a second one under way. Of many requests at once those that are too many wait for their refusal, so that
+ * a client that asks again at once does not keep the process busy.
  */
 import { isLoopbackAddress, isLoopbackHost } from '../api/connection/loopback.ts';
+import { createRequestLimiter } from '../api/request-limiter.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { HttpClient, HttpRequest, HttpResponse, HttpRoute } from '../diagnostics/diagnostics-server.ts';
 
@@ -24,20 +26,23 @@ export interface DebugPage<Question> {
 }
 
 const perSecond = 5;
+/** How often a request that is one too many is refused. */
+const refusals = { qps: 20, burst: 10 };
 const mostBytes = 64 * 1_024;
 const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' };
 
 export function debugRoute<Question>(
-  { clock }: { readonly clock: Pick<Clock, 'monotonicMs'> },
+  { clock }: { readonly clock: Clock },
   { path, access, parse, answer }: DebugPage<Question>,
 ): HttpRoute {
   const pace = createPace(clock);
-  const handler = ({ method, query, client }: HttpRequest): HttpResponse => {
+  const refusing = createRequestLimiter(clock, refusals);
+  const handler = ({ method, query, client, signal }: HttpRequest): HttpResponse | Promise<HttpResponse> => {
     if (method !== 'GET') return { ...refused(405), headers: { ...headers, allow: 'GET' } };
     if (access === 'loopback' && !isLocal(client)) return refused(403);
     const question = parse(query);
     if (question === undefined) return refused(400);
-    if (!pace()) return refused(429);
+    if (!pace()) return later(refusing.acquire({ priority: 'normal', signal }), refused(429));
     const answered = answer(question);
     if ('status' in answered) return refused(answered.status);
     const body = Buffer.from(`${JSON.stringify(answered.document)}\n`);
@@ -48,6 +53,11 @@ export function debugRoute<Question>(
 
 function refused(status: number): HttpResponse {
   return { status, headers, body: '' };
+}
+
+async function later(turn: Promise<void> | undefined, response: HttpResponse): Promise<HttpResponse> {
+  await turn;
+  return response;
 }
 
 /** A page that a browser shows may send requests to this machine, and may have a name that resolves to it. */

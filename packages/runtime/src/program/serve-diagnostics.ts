@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The HTTP server of a controller: the page that Prometheus reads, beside the routes of the program. */
-import type { HttpClock } from '../diagnostics/http-connections.ts';
+import type { Clock } from '../clock/clock.ts';
 import { type DiagnosticsServer, type HttpRoute, startDiagnosticsServer } from '../diagnostics/diagnostics-server.ts';
 import type { LineWriter } from '../log/line-writer.ts';
 import type { Logger } from '../log/logger.ts';
@@ -9,7 +9,7 @@ import type { ScrapedMetrics } from '../metrics/metrics.ts';
 import { metricsRoute } from '../metrics/route.ts';
 
 export interface ServeDeps {
-  readonly clock: HttpClock;
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: ScrapedMetrics;
   readonly logWriter: Pick<LineWriter, 'dropped'>;
