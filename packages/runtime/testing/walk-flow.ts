@@ -13,16 +13,18 @@ export interface Walk<C> {
   readonly conclusion: C;
 }
 
-/** Rejects for a step without an answer: `undefined` is one. */
+/** Rejects for a step without an answer, whatever the flow does when that step fails: `undefined` is an answer. */
 export async function walkFlow<C>(flow: Flow<C>, answers: Answers): Promise<Walk<C>> {
   const yielded: FlowStep[] = [];
-  const conclusion = await runFlow(flow, (step) => {
+  const perform = ({ perform: { name }, args }: FlowStep): unknown => {
+    const answer = answers[name];
+    if (answer instanceof Error) throw answer;
+    return typeof answer === 'function' ? (answer as (...args: readonly unknown[]) => unknown)(...args) : answer;
+  };
+  const conclusion = await runFlow(flow, perform, async (step) => {
     yielded.push(step);
     const { name } = step.perform;
     if (!Object.hasOwn(answers, name)) throw new Error(`no answer to ${step.row} ${name}`);
-    const answer = answers[name];
-    if (answer instanceof Error) throw answer;
-    return typeof answer === 'function' ? (answer as (...args: readonly unknown[]) => unknown)(...step.args) : answer;
   });
   return {
     steps: yielded.map(({ row, perform }) => `${row} ${perform.name}`),
