@@ -6,7 +6,7 @@ export type { RequestRecord } from './journal.ts';
 export type { ObjectAccess } from './object-access.ts';
 export type { Answer } from './answers.ts';
 export type { AccessRule, Authenticate, Caller, Subject } from './access.ts';
-export type { Admission, AdmissionRequest, ObjectView } from './write-request.ts';
+export type { Admission, AdmittedWrite, ObjectView } from './write-request.ts';
 /** For admission and extensions: `throw refusals.forbidden(...)`. */
 export * as refusals from './status.ts';
 export type { FieldCause, RefusalFacts } from './status.ts';

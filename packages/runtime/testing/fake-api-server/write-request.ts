@@ -15,19 +15,20 @@ export interface WriteDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  readonly mutate: (request: Omit<AdmissionRequest, 'objects'>) => StoredObject;
-  readonly validate: (request: Omit<AdmissionRequest, 'objects'>) => void;
+  readonly mutate: (request: Omit<AdmittedWrite, 'objects'>) => StoredObject;
+  readonly validate: (request: Omit<AdmittedWrite, 'objects'>) => void;
 }
 
 /** An admission plugin. Both parts may throw a Refusal. */
 export interface Admission {
   /** Before validation: the object to go on with. */
-  readonly mutate?: (request: AdmissionRequest) => StoredObject;
+  readonly mutate?: (request: AdmittedWrite) => StoredObject;
   /** After validation. */
-  readonly validate?: (request: AdmissionRequest) => void;
+  readonly validate?: (request: AdmittedWrite) => void;
 }
 
-export interface AdmissionRequest {
+/** What an admission plugin is given. */
+export interface AdmittedWrite {
   readonly operation: 'create' | 'update';
   readonly type: ResourceType;
   readonly subresource: string | undefined;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** PersistentVolumeClaimResize: a bound claim may grow only if its class says that it can be expanded. */
 import { storageClasses, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
-import { parseQuantity, refusals, type Admission, type AdmissionRequest } from '@csi-sidecars/runtime/testing';
+import { parseQuantity, refusals, type Admission, type AdmittedWrite } from '@csi-sidecars/runtime/testing';
 
 const notBound = 'Only bound persistent volume claims can be expanded';
 const notExpandable =
@@ -9,7 +9,7 @@ const notExpandable =
 
 export const claimResize: Admission = { validate: checkGrowth };
 
-function checkGrowth({ operation, type, subresource, object, previous, objects }: AdmissionRequest): void {
+function checkGrowth({ operation, type, subresource, object, previous, objects }: AdmittedWrite): void {
   if (operation !== 'update' || type.kind !== 'PersistentVolumeClaim' || subresource !== undefined) return;
   if (requested(object) <= requested(previous)) return;
   const { spec, status } = previous as PersistentVolumeClaim;

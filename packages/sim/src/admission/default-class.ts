@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** DefaultStorageClass: a claim that names no class at all gets the default one, the newest if there are several. */
 import { storageClasses, type PersistentVolumeClaim, type StorageClass } from '@csi-sidecars/runtime';
-import type { Admission, AdmissionRequest, StoredObject } from '@csi-sidecars/runtime/testing';
+import type { Admission, AdmittedWrite, StoredObject } from '@csi-sidecars/runtime/testing';
 import { defaultClass } from '../annotations.ts';
 
 export const defaultStorageClass: Admission = { mutate: fillClass };
 
-function fillClass({ operation, type, object, objects }: AdmissionRequest): StoredObject {
+function fillClass({ operation, type, object, objects }: AdmittedWrite): StoredObject {
   if (operation !== 'create' || type.kind !== 'PersistentVolumeClaim') return object;
   const { spec } = object as PersistentVolumeClaim;
   if (spec?.storageClassName !== undefined) return object;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** NamespaceLifecycle: objects cannot be created in a namespace that does not exist or is being deleted. */
 import { namespaces } from '@csi-sidecars/runtime';
-import { refusals, type Admission, type AdmissionRequest, type StoredObject } from '@csi-sidecars/runtime/testing';
+import { refusals, type Admission, type AdmittedWrite, type StoredObject } from '@csi-sidecars/runtime/testing';
 
 export const namespaceLifecycle: Admission = { mutate: checkNamespace };
 
-function checkNamespace({ operation, type, object, objects }: AdmissionRequest): StoredObject {
+function checkNamespace({ operation, type, object, objects }: AdmittedWrite): StoredObject {
   const name = object.metadata.namespace;
   if (operation !== 'create' || name === undefined) return object;
   const namespace = objects.get(namespaces, { name });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** StorageObjectInUseProtection: new volumes and claims are created with their protection finalizer. */
-import type { Admission, AdmissionRequest, StoredObject } from '@csi-sidecars/runtime/testing';
+import type { Admission, AdmittedWrite, StoredObject } from '@csi-sidecars/runtime/testing';
 import { claimProtection, volumeProtection } from '../annotations.ts';
 
 const finalizers: ReadonlyMap<string, string> = new Map([
@@ -10,7 +10,7 @@ const finalizers: ReadonlyMap<string, string> = new Map([
 
 export const storageObjectInUse: Admission = { mutate: protect };
 
-function protect({ operation, type, object }: AdmissionRequest): StoredObject {
+function protect({ operation, type, object }: AdmittedWrite): StoredObject {
   const finalizer = type.group === '' ? finalizers.get(type.kind) : undefined;
   const present = object.metadata.finalizers ?? [];
   if (operation !== 'create' || finalizer === undefined || present.includes(finalizer)) return object;
