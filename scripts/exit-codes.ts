@@ -11,9 +11,8 @@ import { delimiter, dirname, join } from 'node:path';
 import { type Handlers, serveCsi } from '@csi-sidecars/csi/testing';
 import { populatorType } from '@csi-sidecars/data-source-validator/testing';
 import { systemClock, systemRandom } from '@csi-sidecars/runtime';
-import { createFakeApiServer, createTestAuthority, freePort } from '@csi-sidecars/runtime/testing';
+import { createFakeApiServer, createTestAuthority, freePort, serveOverHttp } from '@csi-sidecars/runtime/testing';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
-import { serveOverHttp } from '@csi-sidecars/sim';
 import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
 
 export interface BuiltProgram {

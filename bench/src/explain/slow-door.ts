@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** An API server that is 20 ms away: a door on loopback that answers so much later, and counts the objects in its answers. */
 import type { Clock, Transport } from '@csi-sidecars/runtime';
-import { serveOverHttp } from '@csi-sidecars/sim';
+import { serveOverHttp } from '@csi-sidecars/runtime/testing';
 
 /** Of one request. */
 export const awayMs = 20;

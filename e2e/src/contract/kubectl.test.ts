@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '@csi-sidecars/runtime';
-import { serveOverHttp, startSim, type HttpEndpoint, type Sim } from '@csi-sidecars/sim';
+import { serveOverHttp, type HttpEndpoint } from '@csi-sidecars/runtime/testing';
+import { startSim, type Sim } from '@csi-sidecars/sim';
 import { catalogue } from '../tools/catalogue.ts';
 import { locate } from '../tools/locate.ts';
 

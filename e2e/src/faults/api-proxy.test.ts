@@ -3,8 +3,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createFakeApiServer, FakeClock, seededRandom } from '@csi-sidecars/runtime/testing';
-import { serveOverHttp, type HttpEndpoint } from '@csi-sidecars/sim';
+import {
+  createFakeApiServer,
+  FakeClock,
+  seededRandom,
+  serveOverHttp,
+  type HttpEndpoint,
+} from '@csi-sidecars/runtime/testing';
 import type { ControlPlane } from '../control-planes/control-plane.ts';
 import { createCertificates, loopbackHosts } from '../control-planes/certificates.ts';
 import { request, type Answer } from '../suite-client/request.ts';

@@ -4,8 +4,7 @@
  * behind it can be cut off alone, and chosen requests can fail, hang or come late; the program's own credentials are passed on.
  */
 import type { Clock, Transport } from '@csi-sidecars/runtime';
-import { script, withFaults, type FaultRule } from '@csi-sidecars/runtime/testing';
-import { serveOverHttp } from '@csi-sidecars/sim';
+import { script, serveOverHttp, withFaults, type FaultRule } from '@csi-sidecars/runtime/testing';
 import type { ControlPlane } from '../control-planes/control-plane.ts';
 import { directTransport } from '../suite-client/direct-transport.ts';
 import { openFront } from './front.ts';

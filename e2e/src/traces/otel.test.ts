@@ -13,8 +13,8 @@ import {
   systemClock,
   systemRandom,
 } from '@csi-sidecars/runtime';
-import { freePort, until } from '@csi-sidecars/runtime/testing';
-import { serveOverHttp, startSim } from '@csi-sidecars/sim';
+import { freePort, serveOverHttp, until } from '@csi-sidecars/runtime/testing';
+import { startSim } from '@csi-sidecars/sim';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startProcess } from '../processes/child-process.ts';
 import { findProgram } from '../processes/program.ts';

@@ -31,6 +31,8 @@ export type { ScriptedInformer, ScriptedInformerOptions } from './scripted-infor
 export { scriptedTransport } from './scripted-transport.ts';
 export type { ScriptedAnswer, ScriptedStep, ScriptedTransport, SentRequest } from './scripted-transport.ts';
 export { seededRandom } from './seeded-random.ts';
+export { serveOverHttp } from './serve-over-http.ts';
+export type { HttpEndpoint, ServeOverHttpOptions } from './serve-over-http.ts';
 export { startTestServer } from './test-server.ts';
 export type { TestExchange, TestServer, TestServerOptions, Wire } from './test-server.ts';
 export * from './fake-api-server/index.ts';

@@ -11,5 +11,3 @@ export type { PluginPort, Registrar } from './node/plugins/plugin-manager.ts';
 export { readNodeDriver, stubDriver } from './node/driver.ts';
 export type { NodeDriver } from './node/driver.ts';
 export type { SimController, SimDeps } from './loop/loop.ts';
-export { serveOverHttp } from './serve/serve-over-http.ts';
-export type { HttpEndpoint, ServeOptions } from './serve/serve-over-http.ts';

@@ -2,7 +2,8 @@
 /** What the chart reads from the cluster: helm renders on the simulated API server. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '@csi-sidecars/runtime';
-import { serveOverHttp, startSim, type HttpEndpoint, type Sim } from '@csi-sidecars/sim';
+import { serveOverHttp, type HttpEndpoint } from '@csi-sidecars/runtime/testing';
+import { startSim, type Sim } from '@csi-sidecars/sim';
 import { join } from 'node:path';
 import { chartsFolder, hasHelm, helm, HelmError } from '../../../testing/helm.ts';
 import { valuesFiles } from '../../../testing/matrix.ts';

@@ -5,8 +5,8 @@
  */
 import { join } from 'node:path';
 import { systemRandom, type Clock } from '@csi-sidecars/runtime';
-import type { RequestRecord } from '@csi-sidecars/runtime/testing';
-import { serveOverHttp, startSim } from '@csi-sidecars/sim';
+import { serveOverHttp, type RequestRecord } from '@csi-sidecars/runtime/testing';
+import { startSim } from '@csi-sidecars/sim';
 import type { AuditedRequest, PatchKind } from '../../audit/read-audit.ts';
 import { openFront } from '../../faults/front.ts';
 import { createCertificates, loopbackHosts } from '../certificates.ts';

@@ -9,10 +9,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import type { Transport } from '@csi-sidecars/runtime';
-import type { TransportRequest } from '@csi-sidecars/runtime/internal';
+import type { Transport, TransportRequest } from '../src/api/transport.ts';
 
-export interface ServeOptions {
+export interface ServeOverHttpOptions {
   /** 0 means any free port. */
   readonly port: number;
   /** Default 127.0.0.1. */
@@ -28,7 +27,7 @@ export interface HttpEndpoint extends AsyncDisposable {
 
 const methods: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
-export async function serveOverHttp(transport: Transport, options: ServeOptions): Promise<HttpEndpoint> {
+export async function serveOverHttp(transport: Transport, options: ServeOverHttpOptions): Promise<HttpEndpoint> {
   const stopping = new AbortController();
   const server = createServer((request, response) => {
     void exchange(transport, { request, response, stopping: stopping.signal });

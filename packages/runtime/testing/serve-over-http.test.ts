@@ -2,7 +2,9 @@
 import { request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { createFakeApiServer, FakeClock, seededRandom, type FakeApiServer } from '@csi-sidecars/runtime/testing';
+import { createFakeApiServer, type FakeApiServer } from './fake-api-server/index.ts';
+import { FakeClock } from './fake-clock.ts';
+import { seededRandom } from './seeded-random.ts';
 import { serveOverHttp, type HttpEndpoint } from './serve-over-http.ts';
 
 const secrets = '/api/v1/namespaces/default/secrets';
