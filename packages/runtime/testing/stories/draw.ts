@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Draws a story from its seed, as data, so that a part can be left out without changing the others. */
 import { createDice } from '../world/dice.ts';
+import { stormMs } from './storm.ts';
 import { mishaps, type Step, type Stories } from './story.ts';
-
-/** Acts, mishaps and faults happen in the first five minutes. */
-export const stormMs = 300_000;
 
 /** Half of what happens follows at once after something else: that is when a run is under way. */
 const soonMs = 3_000;

@@ -13,7 +13,7 @@ export interface StoriesRange {
   readonly shrinkAttempts?: number;
 }
 
-const shownLines = 60;
+const shownLines = 120;
 
 /**
  * Plays random stories of a controller, a seed for each. The same seed and the same code give the same story. A function is called for each

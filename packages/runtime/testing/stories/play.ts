@@ -8,7 +8,8 @@
  * answer (of the lease's one in 25, so that a process leads most of the time). Then nothing happens for ten minutes. What must hold in the end has to hold then, and in another ten minutes nothing may be
  * written any more but leases and events.
  */
-import type { Transport } from '../../src/api/transport.ts';
+import type { Transport, TransportRequest } from '../../src/api/transport.ts';
+import type { Facts } from '../../src/log/logger.ts';
 import { controllerAccess } from '../../src/program/controller-manifests.ts';
 import type { Authenticate } from '../fake-api-server/access.ts';
 import { commonTypes } from '../fake-api-server/common-types.ts';
@@ -18,14 +19,14 @@ import type { Container } from '../world/container.ts';
 import { createDice, type Dice } from '../world/dice.ts';
 import { drawFrom } from '../world/hash.ts';
 import { createLink } from '../world/link.ts';
-import { createSchedule, type ScheduledProcess } from '../world/schedule.ts';
-import { createTimeLine } from '../world/time-line.ts';
-import { stormMs } from './draw.ts';
+import { createSchedule, type Schedule, type ScheduledProcess } from '../world/schedule.ts';
+import { createTimeLine, type TimeLine } from '../world/time-line.ts';
+import { createOutside } from './outside.ts';
 import { startReplica, storyNamespace } from './replica.ts';
+import { delayOf, faultChance, stormMs } from './storm.ts';
 import { type Mishap, mishaps, type Step, type Stories, type StoryController } from './story.ts';
 
 const calmMs = 600_000;
-const faultChance = 1 / 5;
 const faultChanceOfLeases = 1 / 25;
 
 const faults: readonly Fault[] = [
@@ -56,7 +57,10 @@ export async function play(
   const draw = drawFrom(seed);
   const timeLine = createTimeLine(() => schedule.elapsedMs);
   const peer = schedule.process('API server');
-  const authenticate = accountOf(controller());
+  const isStorm = (): boolean => schedule.elapsedMs < stormMs;
+  const outside = createOutside({ services: schedule.process('the outside'), draw, isStorm, note: timeLine.note });
+  const declared = controller(outside(deadProcess(schedule)));
+  const authenticate = accountOf(declared);
   const server = createFakeApiServer({
     clock: peer.clock,
     random: peer.random,
@@ -65,36 +69,43 @@ export async function play(
   });
   for (const object of objects) server.seed(object);
   let requests = 0;
-  const isStorm = (): boolean => schedule.elapsedMs < stormMs;
 
   function transport(process: ScheduledProcess): Transport {
-    const decide = ({ resource, request: { method, path } }: FaultTarget): Fault | undefined => {
+    const codes = new WeakMap<TransportRequest, number>();
+    const answering: Transport = async (request) => {
+      const response = await server.transport(request);
+      codes.set(request, response.status);
+      return response;
+    };
+    const decide = ({ resource, request }: FaultTarget): Fault | undefined => {
       const at = requests++;
       const isHit = isStorm() && draw('fault', at) < (resource === 'leases' ? faultChanceOfLeases : faultChance);
       const fault = isHit ? faults[Math.floor(draw('which', at) * faults.length)] : undefined;
-      const how = fault === undefined ? '' : `: ${JSON.stringify(fault)}`;
       // Replicas renew the lease every two seconds.
-      if (resource !== 'leases') timeLine.note(process.name, `${method} ${path}${how}`);
+      if (resource !== 'leases') timeLine.note(process.name, () => lineOf(request, codes.get(request), fault));
       return fault;
     };
-    const delayMs = (): number => Math.floor(draw('delay', requests++) ** 8 * 1_000);
-    const faulty = withFaults(server.transport, { clock: peer.clock, decide });
+    const delayMs = (): number => delayOf(draw('delay', requests++));
+    const faulty = withFaults(answering, { clock: peer.clock, decide });
     return createLink({ process, server: peer, transport: faulty, delayMs, watchLagMs: delayMs });
   }
 
   const onDeath = (name: string, why: string): void => timeLine.note(name, `ends: ${why}`);
   let defect: { readonly error: unknown } | undefined;
+  const onDecided = (name: string, { row, action, key }: Facts): void =>
+    timeLine.note(name, () => [row, action, key].join(' '));
   const onDefect = (name: string, error: unknown): void => {
     timeLine.note(name, `a run has a defect: ${String(error)}`);
     defect ??= { error };
   };
-  const count = stories.replicas ?? (controller().lease === undefined ? 1 : 2);
+  const count = stories.replicas ?? (declared.lease === undefined ? 1 : 2);
   const replicas = Array.from({ length: count }, (_, index) =>
-    startReplica(`${controller().name}-${index}`, {
+    startReplica(`${declared.name}-${index}`, {
       process: schedule.process,
       transport,
-      controller,
+      controller: (process) => controller(outside(process)),
       onDeath,
+      onDecided,
       onDefect,
     }),
   );
@@ -118,7 +129,7 @@ export async function play(
       timeLine.note('the story', what);
       const dice = createDice(own);
       const act = acts[what];
-      if (act === undefined) strike(what as Mishap, { dice, replicas, server });
+      if (act === undefined) strike(what as Mishap, { dice, replicas, server, note: timeLine.note });
       else act(server.objects, dice);
       check();
     }
@@ -136,6 +147,19 @@ export async function play(
   } finally {
     for (const { process } of replicas) process()?.kill('the end of the story');
   }
+}
+
+/** What the server answered, and what became of that on the way. */
+function lineOf({ method, path }: TransportRequest, code: number | undefined, fault: Fault | undefined): string {
+  const answered = code === undefined ? [] : [code];
+  return [`${method} ${path}`, ...answered, ...(fault === undefined ? [] : [JSON.stringify(fault)])].join(': ');
+}
+
+/** Its calls do nothing. */
+function deadProcess(schedule: Schedule): ScheduledProcess {
+  const process = schedule.process('none');
+  process.kill('it never ran');
+  return process;
 }
 
 /** Undefined: everything is allowed. */
@@ -161,17 +185,23 @@ interface Struck {
   readonly dice: Dice;
   readonly replicas: readonly Container[];
   readonly server: FakeApiServer;
+  readonly note: TimeLine['note'];
 }
 
-function strike(what: Mishap, { dice, replicas, server }: Struck): void {
+function strike(what: Mishap, { dice, replicas, server, note }: Struck): void {
   const replica = dice.pick(replicas);
+  const process = replica.process();
   switch (what) {
     case mishaps.killed:
-      return replica.process()?.kill('SIGKILL');
+      return process?.kill('SIGKILL');
     case mishaps.stopped:
+      if (process !== undefined) note(process.name, 'gets SIGTERM');
       return replica.restart();
-    case mishaps.frozen:
-      return replica.process()?.suspend(1_000 + dice.below(40_000));
+    case mishaps.frozen: {
+      const ms = 1_000 + dice.below(40_000);
+      if (process !== undefined) note(process.name, `stands still for ${ms} ms`);
+      return process?.suspend(ms);
+    }
     case mishaps.broken:
       return server.endWatches('broken');
     case mishaps.compacted:

@@ -5,7 +5,8 @@ import type { Transport } from '../../src/api/transport.ts';
 import { isDefect } from '../../src/api/errors.ts';
 import { threwMessage } from '../../src/controller/workers.ts';
 import { createInformerFactory } from '../../src/informer/factory.ts';
-import { type Logger, silentLogger } from '../../src/log/logger.ts';
+import { type Facts, type Logger, silentLogger } from '../../src/log/logger.ts';
+import { decidedMessage } from '../../src/loop/define-loop.ts';
 import { memoryFiles } from '../memory-files.ts';
 import { type Container, startContainer } from '../world/container.ts';
 import type { ScheduledProcess } from '../world/schedule.ts';
@@ -18,22 +19,24 @@ export interface ReplicaDeps {
   /** Another process for each start. */
   readonly process: (name: string) => ScheduledProcess;
   readonly transport: (process: ScheduledProcess) => Transport;
-  readonly controller: () => StoryController;
+  readonly controller: (process: ScheduledProcess) => StoryController;
   readonly onDeath: (name: string, why: string) => void;
+  /** A run has come to a step or to its end. */
+  readonly onDecided: (name: string, decided: Facts) => void;
   /** A run of the controller threw, or a step failed by a mistake in its code. */
   readonly onDefect: (name: string, error: unknown) => void;
 }
 
 export function startReplica(
   name: string,
-  { process, transport, controller, onDeath, onDefect }: ReplicaDeps,
+  { process, transport, controller, onDeath, onDecided, onDefect }: ReplicaDeps,
 ): Container {
   function run(own: ScheduledProcess): () => void {
     let terminate = (): void => own.kill('SIGTERM');
     const { clock, random } = own;
     own.post(() => {
       void runController({
-        ...controller(),
+        ...controller(own),
         listen: '',
         webhooks: undefined,
         clock,
@@ -41,7 +44,10 @@ export function startReplica(
         env: { POD_NAMESPACE: storyNamespace },
         files: memoryFiles(),
         hostName: name,
-        logger: defectsTo((error) => onDefect(name, error)),
+        logger: heard({
+          decided: (facts) => onDecided(own.name, facts),
+          defect: (error) => onDefect(own.name, error),
+        }),
         // What changes a cached object throws.
         createInformers: (deps) => createInformerFactory({ ...deps, objects: 'frozen' }),
         process: {
@@ -60,12 +66,20 @@ export function startReplica(
   return startContainer(name, { process, run, onDeath: (dead, why) => onDeath(dead.name, why) });
 }
 
-/** Logs nothing, and calls `found` for what would be logged of a defect. */
-function defectsTo(found: (error: unknown) => void): Logger {
+interface Listeners {
+  readonly decided: (facts: Facts) => void;
+  readonly defect: (error: unknown) => void;
+}
+
+/** Logs nothing, and calls a listener for what would be logged of a decision or of a defect. */
+function heard({ decided, defect }: Listeners): Logger {
   const logger: Logger = {
     ...silentLogger,
+    info: (_level, message, facts = {}) => {
+      if (message === decidedMessage) decided(facts);
+    },
     error: (error, message) => {
-      if (message === threwMessage || isDefect(error)) found(error);
+      if (message === threwMessage || isDefect(error)) defect(error);
     },
     with: () => logger,
   };

@@ -5,13 +5,18 @@ import type { RunControllerOptions } from '../../src/program/options.ts';
 import type { ObjectAccess } from '../fake-api-server/object-access.ts';
 import type { ResourceType } from '../fake-api-server/resource-type.ts';
 import type { Dice } from '../world/dice.ts';
+import type { Outside } from './outside.ts';
 
 /** The options of `runController` without the parts that a story replaces: the API server, time, chance, files and the process. */
 export type StoryController = Pick<RunControllerOptions, 'name' | 'loops' | 'lease' | 'rules' | 'qps' | 'burst'>;
 
 export interface Stories {
-  /** Called for each start of a process: what an earlier process remembered is lost. With `rules`, a request that they do not allow ends the story. */
-  readonly controller: () => StoryController;
+  /**
+   * Called for each start of a process, with what lies outside of the cluster for that process: what an earlier process remembered is lost. Also called
+   * once without a process, for what the controller declares; calls to the outside do nothing then. With `rules`, a request that they do not allow ends
+   * the story.
+   */
+  readonly controller: (outside: Outside) => StoryController;
   /** Processes at the same time. Default: two with a lease, one without. */
   readonly replicas?: number;
   /** Kinds of the API server beside its own and `commonTypes`: custom resources. */
