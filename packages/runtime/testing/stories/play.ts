@@ -4,9 +4,9 @@
  *
  * Objects whose owners are gone are deleted at once. Cached objects are frozen, and a run that throws ends the story.
  *
- * For five minutes users act, processes die and stand still, watches break and lag, and one request in five fails, is answered late, or loses its
- * answer (of the lease's one in 25, so that a process leads most of the time). Then nothing happens for ten minutes. What must hold in the end has to hold then, and in another ten minutes nothing may be
- * written any more but leases and events.
+ * For five minutes users act, processes die and stand still, watches break and lag, and one in five requests and calls to services fails, is answered
+ * late, or loses its answer (of the lease's one in 25, so that a process leads most of the time). Then nothing happens for ten minutes. What must hold
+ * in the end has to hold then, and in another ten minutes nothing may be written any more but leases and events.
  */
 import type { Transport, TransportRequest } from '../../src/api/transport.ts';
 import type { Facts } from '../../src/log/logger.ts';
