@@ -81,8 +81,9 @@ export {
   recordedSnapshotOf,
   recordedVolumeOf,
 } from './audit/records.ts';
-export { compareSnapshots } from './audit/snapshots.ts';
+export { compareSnapshots, snapshotsCompared } from './audit/snapshots.ts';
+export type { Slices } from './audit/slices.ts';
 export type { SnapshotsComparison, SnapshotsState } from './audit/snapshots.ts';
-export { compareVolumes } from './audit/volumes.ts';
+export { compareVolumes, volumesCompared } from './audit/volumes.ts';
 export type { VolumesComparison, VolumesState } from './audit/volumes.ts';
 export { fnv1, fnv1a } from './fnv.ts';

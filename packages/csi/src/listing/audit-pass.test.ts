@@ -23,10 +23,12 @@ interface Listed extends ListFacts {
   readonly entries: ReadonlyMap<string, unknown>;
 }
 
-/** A pass over these pages; `compare` may end the leadership. */
+const onePage = [{ entries: ['a'], next_token: '' }];
+
+/** A pass over these pages that compares in three slices; `compare` may end the leadership. */
 async function passed(
   pages: readonly (ListedPage | CsiError)[],
-  compare: (stop: AbortController) => void = () => {},
+  compare: (stop: AbortController, slice: number) => void = () => {},
   desk?: AuditDesk,
 ) {
   const clock = new FakeClock();
@@ -59,9 +61,12 @@ async function passed(
         take: ({ entries }) => entries.forEach((entry) => taken.set(String(entry), entry)),
         listOf: (facts) => ({ ...facts, entries: taken }),
       },
-      compare: (list: Listed) => {
+      *compare(list: Listed) {
         lists.push(list);
-        compare(stop);
+        for (const slice of [1, 2, 3]) {
+          if (slice > 1) yield undefined;
+          compare(stop, slice);
+        }
         return { findings: [finding], isSuspicious: false };
       },
       compared: 'Compared',
@@ -106,13 +111,22 @@ it('given a page that fails after the first one, then the pass is incomplete: th
 
 it('given a leadership that ends after the last page, then the pass is not counted, and nothing is reported', async () => {
   const lost = new Error('the lease is lost');
-  const { outcome, logged, counted, found } = await passed([{ entries: ['a'], next_token: '' }], (stop) =>
-    stop.abort(lost),
-  );
+  const { outcome, logged, counted, found } = await passed([{ entries: ['a'], next_token: '' }], (stop, slice) => {
+    if (slice === 3) stop.abort(lost);
+  });
   expect([outcome, counted, found, logged]).toEqual([lost, [], undefined, []]);
 });
 
-const onePage = [{ entries: ['a'], next_token: '' }];
+it('given a comparison in slices, then other work goes on between two of them, and none is begun after the leadership has ended', async () => {
+  const happened: string[] = [];
+  const lost = new Error('the lease is lost');
+  const { outcome } = await passed(onePage, (stop, slice) => {
+    happened.push(`slice ${slice}`);
+    queueMicrotask(() => happened.push(`other work ${slice}`));
+    if (slice === 2) stop.abort(lost);
+  });
+  expect([outcome, happened]).toEqual([lost, ['slice 1', 'other work 1', 'slice 2', 'other work 2']]);
+});
 
 function aDesk() {
   const board = createAuditBoard({ clock: new FakeClock() });

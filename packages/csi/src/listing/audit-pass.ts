@@ -49,7 +49,8 @@ export interface AuditSpec<P extends ListedPage, L, C> {
     options: CsiCallOptions,
   ) => Promise<P>;
   readonly collector: ListCollector<P, L>;
-  readonly compare: (list: L) => C;
+  /** In slices. Between two of them everything else in the process goes on. */
+  readonly compare: (list: L) => Iterator<undefined, C>;
   /** The log line of a whole pass. */
   readonly compared: string;
   /** The name under which a log line names the object of a finding. */
@@ -90,9 +91,7 @@ export async function auditPass<
   };
   try {
     const { list, incomplete } = await listInto(collector, request, { nowMs: () => clock.nowMs(), signal });
-    const compared = compare(list);
-    // The leadership may have ended with the last page.
-    signal.throwIfAborted();
+    const compared = await inSlices(clock, compare(list), signal);
     const durationMs = clock.monotonicMs() - startedMs;
     const reason =
       incomplete ?? (compared.isSuspicious ? `the driver seems to list a part of its ${listed}` : undefined);
@@ -116,6 +115,21 @@ export async function auditPass<
     }
     throw error;
   }
+}
+
+/** Rejects when the signal aborts: the leadership has ended. */
+async function inSlices<T>(
+  clock: Pick<Clock, 'yieldToLoop'>,
+  slices: Iterator<undefined, T>,
+  signal: AbortSignal,
+): Promise<T> {
+  let next = slices.next();
+  for (; next.done !== true; next = slices.next()) {
+    await clock.yieldToLoop();
+    signal.throwIfAborted();
+  }
+  signal.throwIfAborted();
+  return next.value;
 }
 
 interface PassFacts {

@@ -15,7 +15,6 @@ import {
 } from '@csi-sidecars/runtime';
 import {
   auditGraceMs,
-  compareVolumes,
   createDaily,
   type DriverList,
   type Earlier,
@@ -25,8 +24,10 @@ import {
   type RecordedVolume,
   recordedVolumeOf,
   replacesPlugin,
+  type Slices,
   volumeCollector,
   type VolumesComparison,
+  volumesCompared,
 } from '@csi-sidecars/volume';
 import type { ProvisionerSettings } from '../settings.ts';
 import { isElsewhere } from '../volume/volume.ts';
@@ -92,27 +93,26 @@ function compare(
   { driver, settings }: AuditContext,
   { caches }: Pick<Pass<AuditWatches>, 'caches'>,
   { list, earlier }: { readonly list: DriverList<ListedVolume>; readonly earlier: Earlier },
-): VolumesComparison {
+): Slices<VolumesComparison> {
   const options = {
     // Bound claims are not cached. While they grow, the driver lists more than the PersistentVolume, which is for information.
     isClaimResizing: () => false,
     isElsewhere: (volume: PersistentVolume) => isElsewhere(volume, settings.node),
   };
   // One at a time: all of them would need more memory than the list.
+  const volumes = caches.volumes.list();
   const recorded: Iterable<RecordedVolume> = {
     *[Symbol.iterator]() {
-      for (const volume of caches.volumes.list()) {
+      for (const volume of volumes) {
         const record = recordedVolumeOf(volume, driver.name, options);
         if (record !== undefined) yield record;
       }
     },
   };
-  const inPods = new Set<string>();
-  for (const handle of list.entries.keys()) if (insidePod.test(handle)) inPods.add(handle);
-  return compareVolumes({
+  return volumesCompared({
     list,
     recorded,
-    otherwiseNamed: inPods,
+    otherwiseNamed: { has: (handle) => insidePod.test(handle) },
     openWork: openWorkOf(driver.name, caches.claims.list()),
     snapshotSources: new Set(),
     recentlyRecorded: new Set(),

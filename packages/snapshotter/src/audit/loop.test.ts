@@ -2,7 +2,7 @@
 /** The periodic audit of the whole csi-snapshotter, with a driver whose snapshots others make and remove. */
 import { type AuditBoard, createAuditBoard } from '@csi-sidecars/csi';
 import { describe, expect, it } from 'vitest';
-import { driverName } from '../../testing/builders.ts';
+import { aContent, driverName } from '../../testing/builders.ts';
 import { aSnapshotter, type Fixture, type FixtureOptions } from '../../testing/snapshotter-fixture.ts';
 
 const hourMs = 3_600_000;
@@ -108,6 +108,15 @@ describe('the periodic audit', () => {
     expect(p.events).toEqual([expect.stringContaining('Warning BackendSnapshotMissing gone')]);
     await pass(p);
     expect([p.events.length, passes(p, 'ok'), p.calls().every((call) => call === list)]).toEqual([1, 3, true]);
+    await p.stop();
+  });
+
+  it('given a content without a snapshot yet, whose creation goes on failing, then the pass is whole', async () => {
+    const p = await audited();
+    p.driver.faults.add({ method: 'CreateSnapshot', action: { kind: 'fail', code: 'Unavailable' } });
+    p.server.seed(aContent());
+    await pass(p);
+    expect([passes(p, 'ok'), passes(p, 'failed')]).toEqual([1, 0]);
     await p.stop();
   });
 

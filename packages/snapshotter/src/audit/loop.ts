@@ -14,7 +14,6 @@ import {
 } from '@csi-sidecars/runtime';
 import {
   auditGraceMs,
-  compareSnapshots,
   createDaily,
   type DailyPass,
   type DriverList,
@@ -24,9 +23,12 @@ import {
   type ListedSnapshot,
   memberHandlesOf,
   type OpenWork,
+  type RecordedSnapshot,
   recordedSnapshotOf,
+  type Slices,
   snapshotCollector,
   type SnapshotsComparison,
+  snapshotsCompared,
   type VolumeGroupSnapshotContent,
   type VolumeSnapshotContent,
 } from '@csi-sidecars/volume';
@@ -94,15 +96,15 @@ function compare(
   driverName: string,
   { caches }: Pick<Pass<AuditWatches>, 'caches'>,
   { list, earlier }: { readonly list: DriverList<ListedSnapshot>; readonly earlier: Earlier },
-): SnapshotsComparison {
+): Slices<SnapshotsComparison> {
   const contents = caches.contents.list();
   const groups = caches.groups.list();
   const open = [...contents, ...groups].find((content) => isBeingCreated(content));
   const openWork: OpenWork =
     open === undefined ? { kind: 'none' } : { kind: 'open', what: `content ${open.metadata?.name} is being created` };
-  return compareSnapshots({
+  return snapshotsCompared({
     list,
-    recorded: contents.flatMap((content) => recordedSnapshotOf(content, driverName) ?? []),
+    recorded: recordedOf(contents, driverName),
     members: new Set(groups.flatMap((group) => memberHandlesOf(group))),
     openWork,
     // Volumes are compared by csi-provisioner.
@@ -111,6 +113,14 @@ function compare(
     rules: { graceMs: auditGraceMs },
     earlier,
   });
+}
+
+/** One at a time: all of them at once would stop everything else. */
+function* recordedOf(contents: readonly VolumeSnapshotContent[], driverName: string): Generator<RecordedSnapshot> {
+  for (const content of contents) {
+    const record = recordedSnapshotOf(content, driverName);
+    if (record !== undefined) yield record;
+  }
 }
 
 function recordEvents(

@@ -269,6 +269,14 @@ it('O1: given a handle with gaps, then nothing is concluded but that the cluster
   ]);
 });
 
+it('O16: given four PersistentVolumes of one volume, then the sentence has their number and three of their names', () => {
+  const recorded = ['p', 'q', 'r', 's'].map((name) => aVolume('a', { name }));
+  const { findings } = compareVolumes(volumes({ list: listOf({ a: listed }), recorded }));
+  expect(findings).toMatchObject([
+    { object: { kind: 'PersistentVolume', name: 'p' }, sentence: '4 PersistentVolumes name it: p, q, r' },
+  ]);
+});
+
 it('O10: given a list of less than half of the recorded volumes, then it is suspicious; those of other nodes do not count', () => {
   const isSuspicious = (others: Partial<RecordedVolume>): boolean => {
     const recorded = [aVolume('a'), aVolume('b'), ...['v', 'w', 'x'].map((handle) => aVolume(handle, others))];

@@ -2,10 +2,11 @@
 /** The snapshots that a driver lists, and the contents of the cluster: O17 to O23 of docs/behaviour/audit.md. Pure. */
 import type { Answer, DriverList, Earlier, ListedSnapshot, OpenWork, RecordedSnapshot, Rules } from './facts.ts';
 import { type Finding, keyOf, seen } from './finding.ts';
+import { atOnce, sliced, type Slices } from './slices.ts';
 
 export interface SnapshotsState {
   readonly list: DriverList<ListedSnapshot>;
-  readonly recorded: readonly RecordedSnapshot[];
+  readonly recorded: Iterable<RecordedSnapshot>;
   /** Handles of the members of group contents, which contents of their own may not name yet. */
   readonly members: ReadonlySet<string>;
   /** A content that is being created. */
@@ -26,13 +27,21 @@ export interface SnapshotsComparison {
 }
 
 export function compareSnapshots(state: SnapshotsState): SnapshotsComparison {
+  return atOnce(snapshotsCompared(state));
+}
+
+export function* snapshotsCompared(state: SnapshotsState): Slices<SnapshotsComparison> {
   const { list, recorded, members, hasVolume } = state;
-  const handles = new Set(recorded.map(({ handle }) => handle));
-  const ready = recorded.filter(({ isReady }) => isReady);
+  const handles = new Set<string>();
+  const ready: RecordedSnapshot[] = [];
+  yield* sliced(recorded, (content) => {
+    handles.add(content.handle);
+    if (content.isReady) ready.push(content);
+  });
   const isSuspicious = list.isComplete && list.entries.size * 2 < ready.length;
   const findings: Finding[] = [];
   const toAsk: RecordedSnapshot[] = [];
-  for (const [handle, entry] of list.entries) {
+  yield* sliced(list.entries, ([handle, entry]) => {
     // Members have no annotation of their own, and a content only after the answer about their group.
     if (!handles.has(handle) && !members.has(handle)) findings.push(unrecordedOf(state, handle, entry));
     if (entry.sourceId !== '' && hasVolume?.(entry.sourceId) === false) {
@@ -46,13 +55,13 @@ export function compareSnapshots(state: SnapshotsState): SnapshotsComparison {
         sentence: `its source ${entry.sourceId} is listed nowhere`,
       });
     }
-  }
-  for (const content of ready) {
-    if (!list.isComplete || list.entries.has(content.handle)) continue;
+  });
+  yield* sliced(list.isComplete ? ready : [], (content) => {
+    if (list.entries.has(content.handle)) return;
     const found = unlistedOf(state, content, isSuspicious);
     if (found.key !== undefined && state.answers.get(content.handle) === undefined) toAsk.push(content);
     findings.push(found);
-  }
+  });
   for (const handle of list.contradicted) {
     findings.push({
       row: 'O17',

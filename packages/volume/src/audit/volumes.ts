@@ -2,13 +2,14 @@
 /** The volumes that a driver lists, and the PersistentVolumes of the cluster: O1 to O12, O16 and O17 of docs/behaviour/audit.md. Pure. */
 import type { Answer, DriverList, Earlier, ListedVolume, OpenWork, RecordedVolume, Rules } from './facts.ts';
 import { type Finding, keyOf, seen } from './finding.ts';
+import { atOnce, sliced, type Slices } from './slices.ts';
 
 export interface VolumesState {
   readonly list: DriverList<ListedVolume>;
   /** Gone through once, and again if two have one handle. */
   readonly recorded: Iterable<RecordedVolume>;
   /** Handles that something else than a PersistentVolume names, as an attachment of an inline volume. */
-  readonly otherwiseNamed: ReadonlySet<string>;
+  readonly otherwiseNamed: { has(handle: string): boolean };
   readonly openWork: OpenWork;
   /** Handles of volumes of which snapshots are taken. */
   readonly snapshotSources: ReadonlySet<string>;
@@ -37,28 +38,32 @@ const mib = 1024 ** 2;
 const releasedForMs = 3_600_000;
 
 export function compareVolumes(state: VolumesState): VolumesComparison {
+  return atOnce(volumesCompared(state));
+}
+
+export function* volumesCompared(state: VolumesState): Slices<VolumesComparison> {
   const { list, rules } = state;
-  const { named, vague, shared, unlisted, listed, here, listsOwnOnly } = recordedIn(state);
+  const { named, vague, shared, unlisted, listed, here, listsOwnOnly } = yield* recordedIn(state);
   const unrecorded: string[] = [];
-  for (const handle of list.entries.keys())
+  yield* sliced(list.entries.keys(), (handle) => {
     if (!named.has(handle) && !vague.has(lastPartOf(handle))) unrecorded.push(handle);
+  });
   const twins = twinsOf(unrecorded, unlisted);
   const isSuspicious = list.isComplete && list.entries.size * 2 < here;
   const findings: Finding[] = [];
   const toAsk: RecordedVolume[] = [];
   let foreign = 0;
-  for (const handle of unrecorded) {
+  yield* sliced(unrecorded, (handle) => {
     const found = unrecordedOf(state, handle, twins);
     if (found === 'foreign') foreign += 1;
     else if (found !== undefined) findings.push(found);
-  }
-  for (const volume of unlisted) {
-    if (!list.isComplete) break;
+  });
+  yield* sliced(list.isComplete ? unlisted : [], (volume) => {
     const found = unlistedOf(state, volume, { twins, isSuspicious, listsOwnOnly });
     if (found.row === 'O10' && !isSuspicious && !volume.isBeingDeleted) toAsk.push(volume);
     findings.push(found);
-  }
-  findings.push(...listed);
+  });
+  for (const found of listed) findings.push(found);
   for (const [handle, volumes] of shared) findings.push(sharedOf(handle, volumes, list.startedMs));
   for (const handle of list.contradicted) {
     if (handle.startsWith(rules.handlePrefix)) findings.push(doubtfulOf(handle, list.startedMs, 'other facts'));
@@ -87,7 +92,7 @@ interface Recorded {
 }
 
 /** No volume is kept that is named once and listed: of a large cluster these are all but a few. */
-function recordedIn(state: VolumesState): Recorded {
+function* recordedIn(state: VolumesState): Slices<Recorded> {
   const { list, recorded } = state;
   const [named, vague] = [new Set<string>(), new Set<string>()];
   const shared = new Map<string, RecordedVolume[]>();
@@ -95,11 +100,11 @@ function recordedIn(state: VolumesState): Recorded {
   const listed: Finding[] = [];
   let here = 0;
   let listsOwnOnly = true;
-  for (const volume of recorded) {
+  yield* sliced(recorded, (volume) => {
     const { handle } = volume;
     if (!volume.isExact) {
       vague.add(lastPartOf(handle));
-      continue;
+      return;
     }
     if (named.has(handle)) shared.set(handle, []);
     named.add(handle);
@@ -110,8 +115,8 @@ function recordedIn(state: VolumesState): Recorded {
       listsOwnOnly &&= volume.isProvisioned;
       listed.push(...listedOf(state, volume, entry));
     }
-  }
-  for (const volume of shared.size === 0 ? [] : recorded) shared.get(volume.handle)?.push(volume);
+  });
+  yield* sliced(shared.size === 0 ? [] : recorded, (volume) => void shared.get(volume.handle)?.push(volume));
   return { named, vague, shared, unlisted, listed, here, listsOwnOnly };
 }
 
