@@ -5,13 +5,17 @@ import { runSideBySide } from './side-by-side/run.ts';
 
 /** What has no upstream on a control plane beside it is a program of its own. */
 const others: Readonly<Record<string, { readonly what: string; readonly run: () => Promise<unknown> }>> = {
+  audit: {
+    what: 'the latency of a loop while an audit lists and compares 50,000 volumes',
+    run: () => import('./latency/audit.ts'),
+  },
   'data-source-validator': {
     what: 'volume-data-source-validator beside upstream’s (UPSTREAM_BIN=<folder>)',
     run: () => import('./claims/data-source-validator.ts'),
   },
   'debug-explain': {
     what: 'the latency of a loop while 200 requests at once ask /debug/explain',
-    run: () => import('./debug-explain/main.ts'),
+    run: () => import('./latency/questions.ts'),
   },
   explain: {
     what: 'what csi-sidecars explain asks of the API server, in a small cluster and in a large one',

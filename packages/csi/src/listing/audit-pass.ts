@@ -60,6 +60,9 @@ export interface AuditSpec<P extends ListedPage, L, C> {
 const pageSize = 500;
 /** Instances that start together do not list together. */
 const spread = 0.1;
+/** Before a further page, and between two slices: a pass has time, and the other loops of the process hardly notice it. */
+const pagePauseMs = 500;
+const slicePauseMs = 20;
 
 export const auditMessages = {
   found: 'The driver and the cluster differ',
@@ -86,6 +89,7 @@ export async function auditPass<
   };
   const quiet = whenQuiet(clock, { underWay, workers: workerThreads });
   const request = async (token: string): Promise<P> => {
+    if (token !== '') await clock.sleep(pagePauseMs, signal);
     await quiet(signal);
     return await page({ max_entries: pageSize, starting_token: token }, { timeoutMs, signal });
   };
@@ -119,15 +123,12 @@ export async function auditPass<
 
 /** Rejects when the signal aborts: the leadership has ended. */
 async function inSlices<T>(
-  clock: Pick<Clock, 'yieldToLoop'>,
+  clock: Pick<Clock, 'sleep'>,
   slices: Iterator<undefined, T>,
   signal: AbortSignal,
 ): Promise<T> {
   let next = slices.next();
-  for (; next.done !== true; next = slices.next()) {
-    await clock.yieldToLoop();
-    signal.throwIfAborted();
-  }
+  for (; next.done !== true; next = slices.next()) await clock.sleep(slicePauseMs, signal);
   signal.throwIfAborted();
   return next.value;
 }

@@ -116,7 +116,9 @@ function* recordedIn(state: VolumesState): Slices<Recorded> {
       listed.push(...listedOf(state, volume, entry));
     }
   });
-  yield* sliced(shared.size === 0 ? [] : recorded, (volume) => void shared.get(volume.handle)?.push(volume));
+  yield* sliced(shared.size === 0 ? [] : recorded, (volume) => {
+    shared.get(volume.handle)?.push(volume);
+  });
   return { named, vague, shared, unlisted, listed, here, listsOwnOnly };
 }
 
