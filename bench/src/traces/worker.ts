@@ -55,7 +55,7 @@ interface BenchLoop extends LoopTypes {
   readonly observed: { readonly claim: PersistentVolumeClaim };
   readonly conclusion: Conclusion;
 }
-type BenchRun = Run<BenchLoop, unknown>;
+type BenchRun = Run<BenchLoop>;
 
 const call = (run: BenchRun): Promise<unknown> => {
   const { signal, span } = run as BenchRun & { readonly span?: undefined };
@@ -115,7 +115,6 @@ const loop = defineLoop<BenchLoop>({
   ],
   observe: (_caches, key) => ({ claim: byKey.get(key)! }),
   traced: (_caches, key) => ({ object: byKey.get(key) }),
-  context: {},
   flow,
 });
 const informers = {} as InformerFactory;

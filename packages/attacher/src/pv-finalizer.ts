@@ -40,6 +40,7 @@ interface PvFinalizerLoop extends LoopTypes {
   };
   readonly observed: Observed;
   readonly conclusion: Conclusion;
+  readonly context: PvFinalizerContext;
 }
 
 interface Observed {
@@ -99,7 +100,7 @@ function isReleasable(volume: PersistentVolume, driverName: string): boolean {
 
 /** Removes our finalizer and no other. An object that is gone is not an error: there is nothing left to update. */
 async function removeOurFinalizer(
-  { client, clock, random, logger, caches, key, signal, context }: Run<PvFinalizerLoop, PvFinalizerContext>,
+  { client, clock, random, logger, caches, key, signal, context }: Run<PvFinalizerLoop>,
   volume: PersistentVolume,
 ): Promise<void> {
   const target = { resource: persistentVolumes, object: volume, finalizer: finalizerOf(context.driverName) };

@@ -33,6 +33,7 @@ interface TrivialLoop extends LoopTypes {
   /** Undefined if it is gone or belongs to another driver. */
   readonly observed: { readonly attachment: VolumeAttachment | undefined };
   readonly conclusion: Conclusion;
+  readonly context: TrivialContext;
 }
 
 export interface TrivialContext {
@@ -71,7 +72,7 @@ export function* attach(attachment: VolumeAttachment | undefined): Flow<Conclusi
 
 /** The patch carries the UID, so that it cannot change another object of the same name. An object that is gone is not an error. */
 export async function saveAttached(
-  { client, caches, key, signal }: Run<TrivialLoop, TrivialContext>,
+  { client, caches, key, signal }: Run<TrivialLoop>,
   attachment: VolumeAttachment,
 ): Promise<void> {
   const target = { resource: volumeAttachments, ref: { name: key } };

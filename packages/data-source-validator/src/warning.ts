@@ -35,6 +35,7 @@ interface WarningLoop extends LoopTypes {
   readonly watched: { readonly claims: PersistentVolumeClaim };
   readonly observed: Observed;
   readonly conclusion: Conclusion;
+  readonly context: WarningContext;
 }
 
 export interface Observed {
@@ -91,7 +92,7 @@ export function* warnUser({ unknown }: Observed): Flow<Conclusion> {
 }
 
 function report(
-  { logger, key, context: { events } }: Run<WarningLoop, WarningContext>,
+  { logger, key, context: { events } }: Run<WarningLoop>,
   claim: PersistentVolumeClaim,
   source: SourceKind,
 ): Promise<Delivery> {

@@ -44,7 +44,7 @@ export interface Pair {
   readonly volume: PersistentVolume;
 }
 
-export type ClaimRun = Run<{ readonly key: ClaimKey; readonly watched: WatchedByBoth }, ClaimContext>;
+export type ClaimRun = Run<{ readonly key: ClaimKey; readonly watched: WatchedByBoth; readonly context: ClaimContext }>;
 
 export type Secrets = Readonly<Record<string, string>>;
 

@@ -36,7 +36,7 @@ function* copyOwner({ configMap }: OwnerLabels['observed']): Flow<Conclusion> {
   return conclude('L3', done);
 }
 
-async function setLabel({ client, key, signal }: Run<OwnerLabels, unknown>, owner: string): Promise<void> {
+async function setLabel({ client, key, signal }: Run<OwnerLabels>, owner: string): Promise<void> {
   const body = { metadata: { labels: { owner } } };
   await client.patch({ resource: configMaps, ref: splitKey(key) }, { type: 'merge', body }, { signal });
 }
@@ -48,7 +48,6 @@ const ownerLabels: Loop = defineLoop<OwnerLabels>({
   primary: { watch: 'configMaps', keyOf },
   handlers: { configMaps: ({ current }) => current && keyOf(current) },
   observe: (caches, key) => ({ configMap: caches.configMaps.get(key) }),
-  context: {},
   flow: copyOwner,
 });
 

@@ -78,6 +78,7 @@ interface Populate extends LoopTypes {
   };
   observed: Observed;
   conclusion: Conclusion;
+  context: Context;
 }
 
 interface Observed {
@@ -90,7 +91,7 @@ interface Observed {
   readonly volume: PersistentVolume | undefined;
 }
 
-type Step = Run<Populate, Context>;
+type Step = Run<Populate>;
 
 const primeOf = (uid: string): string => `prime-${uid}`;
 const podOf = (uid: string): string => `populate-${uid}`;

@@ -69,10 +69,11 @@ interface Websites extends LoopTypes {
   key: ObjectKey;
   watched: { websites: Website; pages: ConfigMap; deployments: Deployment };
   observed: { website: Website | undefined; page: ConfigMap | undefined; deployment: Deployment | undefined };
+  context: Context;
   conclusion: Conclusion;
 }
 
-type Step = Run<Websites, Context>;
+type Step = Run<Websites>;
 
 const finalizer = 'example.com/zone';
 const fieldManager = 'websites';

@@ -32,6 +32,7 @@ interface ClaimLoop extends LoopTypes {
   readonly watched: { readonly claims: PersistentVolumeClaim; readonly snapshots: VolumeSnapshot };
   readonly observed: Observed;
   readonly conclusion: Conclusion;
+  readonly context: ClaimContext;
 }
 
 interface Observed {
@@ -86,7 +87,7 @@ function* lookAfter({ claim, isLeft, hasSnapshot }: Observed): Flow<Conclusion> 
   return conclude('R3', done);
 }
 
-async function release(run: Run<ClaimLoop, ClaimContext>, claim: PersistentVolumeClaim): Promise<void> {
+async function release(run: Run<ClaimLoop>, claim: PersistentVolumeClaim): Promise<void> {
   const { client, clock, random, caches, key, signal, context } = run;
   const { releases, claimLock: lock } = context;
   const deps = { client, clock, random, claims: caches.claims, lock, releases };

@@ -65,6 +65,7 @@ export interface ContentLoop<T extends ContentTypes> extends LoopTypes {
   };
   readonly observed: Observed<T>;
   readonly conclusion: Conclusion;
+  readonly context: StepContext<T>;
 }
 
 /** The same for every content of the process. */
@@ -74,6 +75,10 @@ export interface ContentContext {
   readonly settings: SnapshotterSettings;
   readonly events: EventRecorder;
   readonly places: PlacesMemory;
+}
+
+export interface StepContext<T extends ContentTypes> extends ContentContext {
+  readonly kind: ContentKind<T>;
 }
 
 export interface Conclusion extends RuntimeConclusion {

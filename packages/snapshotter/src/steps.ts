@@ -28,25 +28,14 @@ import {
   isWithdrawn,
   markLabelOf,
 } from './content-object.ts';
-import type {
-  AnyContent,
-  ContentAnnotations,
-  ContentContext,
-  ContentKind,
-  ContentTypes,
-  StatusChange,
-} from './content-types.ts';
+import type { AnyContent, ContentAnnotations, ContentTypes, StatusChange, StepContext } from './content-types.ts';
 import * as messages from './messages.ts';
 
 export type Secrets = Readonly<Record<string, string>>;
 
-export interface StepContext<T extends ContentTypes> extends ContentContext {
-  readonly kind: ContentKind<T>;
-}
-
 /** The compiler does not see that a content is an object of the API as long as its kind is open. */
 export type ContentRun<T extends ContentTypes> = Pick<
-  Run<never, never>,
+  Run<never>,
   'client' | 'clock' | 'random' | 'logger' | 'signal' | 'span'
 > & {
   readonly context: StepContext<T>;
@@ -58,7 +47,7 @@ export type ContentRun<T extends ContentTypes> = Pick<
 
 /** Read before each call, never cached. */
 export function readCallSecret(
-  { client, signal }: Pick<Run<never, never>, 'client' | 'signal'>,
+  { client, signal }: Pick<Run<never>, 'client' | 'signal'>,
   { namespace, name }: SecretReference,
 ): Promise<Secrets> {
   return readSecret(client, { namespace, name }, { signal }).catch((cause: unknown) => {

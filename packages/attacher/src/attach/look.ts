@@ -40,7 +40,11 @@ export interface Looked {
   readonly knownNodeId: Result<string>;
 }
 
-export type AttachRun = Run<{ readonly key: AttachmentKey; readonly watched: AttachWatched }, AttachContext>;
+export type AttachRun = Run<{
+  readonly key: AttachmentKey;
+  readonly watched: AttachWatched;
+  readonly context: AttachContext;
+}>;
 
 /** From the caches and the memory. An object that is gone, or belongs to another driver, is not there; nor is one with another UID. */
 export function look(

@@ -25,6 +25,7 @@ export interface AttachLoop extends LoopTypes {
   readonly watched: AttachWatched;
   readonly observed: Observed;
   readonly conclusion: Conclusion;
+  readonly context: AttachContext;
 }
 
 export function attachLoop(context: AttachContext, watched: Watched): Loop {

@@ -26,6 +26,7 @@ interface ClaimLoop extends LoopTypes {
   readonly watched: WatchedKinds;
   readonly observed: Observed;
   readonly conclusion: HealthConclusion;
+  readonly context: ClaimContext;
 }
 
 export function claimLoop(

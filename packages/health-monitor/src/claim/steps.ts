@@ -33,7 +33,7 @@ export interface ClaimContext {
   readonly wake: (key: ObjectKey) => void;
 }
 
-export type ClaimRun = Run<{ readonly key: ObjectKey; readonly watched: WatchedKinds }, ClaimContext>;
+export type ClaimRun = Run<{ readonly key: ObjectKey; readonly watched: WatchedKinds; readonly context: ClaimContext }>;
 
 export type PatchResult =
   | { readonly kind: 'stored' | 'dropped' | 'gone' }

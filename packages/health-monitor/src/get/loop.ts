@@ -162,6 +162,7 @@ interface BoundLoop extends LoopTypes {
   readonly watched: WatchedKinds;
   readonly observed: { readonly volume: PersistentVolume };
   readonly conclusion: Conclusion;
+  readonly context: RoundContext;
 }
 
 /** A volume that becomes Bound is asked about at once, and does not wait for the next round. */
@@ -192,6 +193,6 @@ export function* askAboutBound(volume: PersistentVolume): Flow<Conclusion> {
   return conclude('G2', done);
 }
 
-async function beginQuestion(run: Run<BoundLoop, RoundContext>, handle: string): Promise<void> {
+async function beginQuestion(run: Run<BoundLoop>, handle: string): Promise<void> {
   await begin(run.context, run, handle);
 }

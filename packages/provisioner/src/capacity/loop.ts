@@ -24,6 +24,7 @@ interface CapacityLoop extends LoopTypes {
   readonly watched: CapacityWatched;
   readonly observed: Observed;
   readonly conclusion: Conclusion;
+  readonly context: CapacityDeps;
 }
 
 export function capacityLoop(

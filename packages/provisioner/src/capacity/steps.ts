@@ -48,7 +48,11 @@ export interface Observed {
   readonly objects: readonly CSIStorageCapacity[];
 }
 
-export type CapacityRun = Run<{ readonly key: ItemKey; readonly watched: CapacityWatched }, CapacityDeps>;
+export type CapacityRun = Run<{
+  readonly key: ItemKey;
+  readonly watched: CapacityWatched;
+  readonly context: CapacityDeps;
+}>;
 
 export function look({
   context: { target, segments },

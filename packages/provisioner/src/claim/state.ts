@@ -48,9 +48,10 @@ export interface ClaimLoop extends LoopTypes {
   };
   readonly observed: Observed;
   readonly conclusion: Concluded;
+  readonly context: ClaimDeps;
 }
 
-export type ClaimRun = Run<ClaimLoop, ClaimDeps>;
+export type ClaimRun = Run<ClaimLoop>;
 
 /** Data that is the same for every claim of the process, as far as decisions need it. */
 export interface ClaimContext {

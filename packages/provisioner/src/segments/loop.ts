@@ -49,6 +49,7 @@ interface SegmentLoop extends LoopTypes {
   };
   readonly observed: Observed;
   readonly conclusion: Conclusion;
+  readonly context: SegmentDeps;
 }
 
 const segmentsKey = '';
@@ -117,7 +118,7 @@ function differing(known: Segments, found: Segments): ReadonlySet<SegmentId> {
 
 /** Into memory, and the items of the segments that changed are woken. `all`: after the first pass. */
 function publish(
-  { caches: { classes, objects }, logger, context: { target, segments, items } }: Run<SegmentLoop, SegmentDeps>,
+  { caches: { classes, objects }, logger, context: { target, segments, items } }: Run<SegmentLoop>,
   found: Segments,
   changed: 'all' | ReadonlySet<SegmentId>,
 ): void {

@@ -69,7 +69,6 @@ export function saveLoop(deps: ClaimDeps, { claims, volumes }: Watched, clock: C
     handlers: {},
     sources: [saves.source],
     observe: (caches, volumeName) => observe({ memory, claims: caches.claims, driver, settings }, volumeName),
-    context: {},
     flow: save,
     onConclude: ({ observed, conclusion }) => conclude(deps, clock, { ...observed, conclusion }),
     workers: saveWorkers,
@@ -114,7 +113,7 @@ export function* save({ saving }: Observed): Flow<Conclusion> {
   }
 }
 
-function sendVolume({ client, caches }: Run<SaveLoop, unknown>, volume: PersistentVolume): Promise<SaveOutcome> {
+function sendVolume({ client, caches }: Run<SaveLoop>, volume: PersistentVolume): Promise<SaveOutcome> {
   return saveVolume({ client, ...caches }, volume);
 }
 

@@ -19,6 +19,7 @@ interface VolumeLoop extends LoopTypes {
   readonly watched: VolumeWatched;
   readonly observed: Observed;
   readonly conclusion: Conclusion;
+  readonly context: VolumeContext;
 }
 
 export function volumeLoop(context: VolumeContext, { volumes, classes, attachments }: Watched): Loop {

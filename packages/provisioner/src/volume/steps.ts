@@ -59,7 +59,11 @@ export interface Observed {
   readonly waitMs: number | undefined;
 }
 
-export type VolumeRun = Run<{ readonly key: ObjectKey; readonly watched: VolumeWatched }, VolumeContext>;
+export type VolumeRun = Run<{
+  readonly key: ObjectKey;
+  readonly watched: VolumeWatched;
+  readonly context: VolumeContext;
+}>;
 
 /** From the caches. Undefined if it is gone, or not ours. */
 export function look({

@@ -25,6 +25,7 @@ interface ExpandLoop extends LoopTypes {
   readonly watched: WatchedByBoth & { readonly pods: Pod };
   readonly observed: Observed;
   readonly conclusion: Conclusion;
+  readonly context: ClaimContext;
 }
 
 export function expandLoop(context: ClaimContext, watched: Watched, clock: Clock): Loop {

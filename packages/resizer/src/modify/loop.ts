@@ -33,6 +33,7 @@ interface ModifyLoop extends LoopTypes {
   readonly watched: WatchedByBoth & { readonly classes: VolumeAttributesClass };
   readonly observed: Observed;
   readonly conclusion: Conclusion;
+  readonly context: ClaimContext;
 }
 
 export interface ModifyWatched extends Pick<Watched, 'claims' | 'volumes'> {

@@ -20,8 +20,9 @@ interface Volumes extends LoopTypes {
   readonly watched: { readonly volumes: PersistentVolume; readonly pods: Pod };
   readonly observed: PersistentVolume;
   readonly conclusion: Conclusion;
+  readonly context: DryPorts;
 }
-type VolumeRun = Run<Volumes, unknown>;
+type VolumeRun = Run<Volumes>;
 
 const volume: PersistentVolume = {
   apiVersion: 'v1',
@@ -123,7 +124,7 @@ it.each([
   expect(action).toEqual({ kind: 'write', verb, resource: 'persistentvolumes' });
 });
 
-function callAndWrite({ context, client }: Run<Volumes, DryPorts>): Promise<unknown> {
+function callAndWrite({ context, client }: Run<Volumes>): Promise<unknown> {
   context.onAction({ kind: 'call', method: 'DeleteVolume' });
   return Promise.all([noAnswer(), client.delete(persistentVolumes, { name: 'pv1' })]);
 }
@@ -156,7 +157,7 @@ it.each([
 it('given an event in a step, then it does not end the run', async () => {
   const { rows } = await asking({
     *flow(observed) {
-      yield* perform('A1', ({ context: { events } }: Run<Volumes, DryPorts>) =>
+      yield* perform('A1', ({ context: { events } }: Run<Volumes>) =>
         events.record(observed, { type: 'Normal', reason: 'Provisioning', message: 'begins' }),
       );
       return conclude('A2', done);

@@ -59,7 +59,7 @@ async function start({ names = ['a', 'b', 'c'], inspected = true, spec = {}, tra
   const inspection = createInspection({ clock }, 'labels-controller');
   const spans: (CallParent | undefined)[] = [];
   let answer = Promise.withResolvers<void>();
-  async function call({ span }: Run<Labels, unknown>): Promise<void> {
+  async function call({ span }: Run<Labels>): Promise<void> {
     spans.push(span);
     const child = span?.child('d.v1.Service/Label', { 'csi_sidecars.timeout_ms': 60_000 });
     try {
@@ -91,7 +91,6 @@ async function start({ names = ['a', 'b', 'c'], inspected = true, spec = {}, tra
           volumes: ({ current, previous }) => (current && previous === undefined ? keyOf(current) : undefined),
         },
         observe: () => ({}),
-        context: {},
         flow: function* (): Flow<Conclusion> {
           yield* orEnd(perform('L4', call), (failure) => conclude('L5', retry(failure)));
           return conclude('L3', done);

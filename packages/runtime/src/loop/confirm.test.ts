@@ -34,7 +34,7 @@ interface Labels extends LoopTypes {
   readonly conclusion: Conclusion;
 }
 
-async function label({ client, caches, signal }: Run<Labels, unknown>, found: PersistentVolume): Promise<void> {
+async function label({ client, caches, signal }: Run<Labels>, found: PersistentVolume): Promise<void> {
   const target = { resource: persistentVolumes, ref: { name: found.metadata?.name ?? '' } };
   const patch = { type: 'merge', body: { metadata: { labels: { seen: 'yes' } } } } as const;
   await writeObject(caches.volumes, found, () => client.patch(target, patch, { signal }));
@@ -85,7 +85,6 @@ async function running(faults: readonly FaultRule[], find: Find = ({ volumes }, 
       observed += 1;
       return { volume: caches.nodes.get(key) === undefined ? find(caches, key) : undefined };
     },
-    context: {},
     flow: function* ({ volume: found }) {
       if (found === undefined || found.metadata?.labels?.['seen'] !== undefined) return conclude('L2', done);
       yield* orEnd(perform('L3', label, found), (failure) => conclude('L1', retry(failure)));

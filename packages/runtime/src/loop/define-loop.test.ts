@@ -33,6 +33,7 @@ interface Labels extends LoopTypes {
   readonly watched: { readonly volumes: PersistentVolume; readonly classes: StorageClass };
   readonly observed: Observed;
   readonly conclusion: Conclusion;
+  readonly context: Patching;
 }
 
 const volume = (name: string): PersistentVolume => ({
@@ -51,9 +52,9 @@ const fastClass: StorageClass = {
 interface Patching {
   readonly patch: { readonly type: 'merge'; readonly body: object };
 }
-type Labelling = (run: Run<Labels, Patching>, found: PersistentVolume) => unknown;
+type Labelling = (run: Run<Labels>, found: PersistentVolume) => unknown;
 
-async function label({ client, caches, key, signal, context }: Run<Labels, Patching>): Promise<void> {
+async function label({ client, caches, key, signal, context }: Run<Labels>): Promise<void> {
   const target = { resource: persistentVolumes, ref: { name: key } };
   caches.volumes.remember(await client.patch(target, context.patch, { signal }));
 }
@@ -383,7 +384,7 @@ describe('a loop made from its specification', () => {
   });
 
   it('given a step, then it has the ports, the caches, the key and the context, and a signal that cuts it off', async () => {
-    const runs: Run<Labels, Patching>[] = [];
+    const runs: Run<Labels>[] = [];
     const loop = await running({
       flow: labelWith((run) => {
         runs.push(run);
@@ -392,7 +393,7 @@ describe('a loop made from its specification', () => {
         });
       }),
     });
-    const [{ signal, caches, ...run }] = runs as [Run<Labels, Patching>];
+    const [{ signal, caches, ...run }] = runs as [Run<Labels>];
     const { client, clock, random, logger } = loop.ports;
     expect(run).toEqual({ client, clock, random, logger, key: 'a', context: labels.context });
     expect([caches.volumes.get(run.key)?.metadata?.name, signal.aborted]).toEqual(['a', false]);

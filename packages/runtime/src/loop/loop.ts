@@ -52,6 +52,8 @@ export interface LoopTypes {
   /** What a run ends with. */
   readonly conclusion: Conclusion;
 }
+  /** What all runs share: the driver, memory, settings. Not named: nothing. */
+  readonly context?: unknown;
 
 /** The kind of a watch. */
 export type ObjectOf<T> = T extends KubeObject ? T : never;
@@ -97,8 +99,8 @@ export interface LoopPorts {
 }
 
 /** The ports, the caches and the key of one run, and what all runs of the loop share. */
-export interface Run<L extends Pick<LoopTypes, 'key' | 'watched'>, Context> extends LoopPorts {
-  readonly context: Context;
+export interface Run<L extends Pick<LoopTypes, 'key' | 'watched' | 'context'>> extends LoopPorts {
+  readonly context: L['context'];
   readonly key: L['key'];
   readonly caches: Caches<L & LoopTypes>;
   /** Aborts when the process must stop at once; an orderly stop lets a run finish. */
@@ -155,7 +157,8 @@ export interface TracedObjects {
   readonly volume?: KubeObject | undefined;
 }
 
-export interface LoopSpec<L extends LoopTypes> {
+/** With `context` if the types of the loop name one: the steps get it with the ports. */
+export interface LoopSpec<L extends LoopTypes> extends Pick<L, 'context'> {
   /** Name of the queue in metrics, and of the loop in log lines. */
   readonly name: string;
   readonly settings: LoopSettings;
@@ -174,8 +177,6 @@ export interface LoopSpec<L extends LoopTypes> {
    * the run is done.
    */
   readonly observe: (caches: Caches<L>, key: L['key']) => L['observed'] | undefined;
-  /** What all runs share: the driver, memory, settings. The steps get it with the ports. */
-  readonly context: unknown;
   /** Pure: no clock, no I/O, no logging. */
   readonly flow: (observed: L['observed']) => Flow<L['conclusion']>;
   /** Called once for every run that concludes, before the queue learns of its outcome: metrics, events, memory. */

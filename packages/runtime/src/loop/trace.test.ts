@@ -38,7 +38,7 @@ interface Labels extends LoopTypes {
   readonly observed: { readonly volume: PersistentVolume };
   readonly conclusion: Conclusion;
 }
-type LabelsRun = Run<Labels, unknown>;
+type LabelsRun = Run<Labels>;
 
 async function running(spec: Partial<LoopSpec<Labels>>, tracer: Tracer | undefined) {
   const clock = new FakeClock();
@@ -75,7 +75,6 @@ async function running(spec: Partial<LoopSpec<Labels>>, tracer: Tracer | undefin
       const found = volumes.get(key);
       return found && { volume: found };
     },
-    context: {},
     flow: concludes(done),
     ...spec,
   });

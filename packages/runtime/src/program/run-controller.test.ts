@@ -43,7 +43,7 @@ interface Seen extends LoopTypes {
 }
 
 const labels = (onLabel: () => Promise<void> = () => Promise.resolve()): Loop => {
-  async function label({ key, client }: Run<Seen, unknown>): Promise<void> {
+  async function label({ key, client }: Run<Seen>): Promise<void> {
     await onLabel();
     const patch = { type: 'merge', body: { metadata: { labels: { seen: 'yes' } } } } as const;
     await client.patch({ resource: persistentVolumes, ref: { name: key } }, patch).catch(() => undefined);
@@ -54,7 +54,6 @@ const labels = (onLabel: () => Promise<void> = () => Promise.resolve()): Loop =>
     watches: { volumes: { resource: persistentVolumes } },
     handlers: { volumes: ({ current }) => (isNew(current) ? keyOf(current) : undefined) },
     observe: () => ({}),
-    context: {},
     flow: function* () {
       yield* perform('L1', label);
       return conclude('L2', done);

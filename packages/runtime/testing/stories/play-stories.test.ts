@@ -37,7 +37,7 @@ interface Mistakes {
 let touches = 0;
 
 function owners({ givesUp, always, memory, label, spoils, publish }: Mistakes): Loop {
-  async function setLabel({ client, key, signal }: Run<Owners, unknown>, owner: string): Promise<void> {
+  async function setLabel({ client, key, signal }: Run<Owners>, owner: string): Promise<void> {
     await publish?.(key, owner);
     const body = { metadata: { labels: { owner }, annotations: { touched: always && `${(touches += 1)}` } } };
     await client.patch({ resource: persistentVolumes, ref: splitKey(key) }, { type: 'merge', body }, { signal });
@@ -59,7 +59,6 @@ function owners({ givesUp, always, memory, label, spoils, publish }: Mistakes): 
     primary: { watch: 'volumes', keyOf },
     handlers: { volumes: ({ current }) => current && keyOf(current) },
     observe: (caches, key) => ({ volume: caches.volumes.get(key) }),
-    context: {},
     flow,
   });
 }

@@ -25,6 +25,7 @@ interface Volumes extends LoopTypes {
   readonly watched: { readonly volumes: PersistentVolume };
   readonly observed: PersistentVolume;
   readonly conclusion: Conclusion;
+  readonly context: DryControllerPorts;
 }
 
 interface Values {
@@ -36,7 +37,7 @@ const program = { name: 'csi-sample', syntax: 'pflag', flags: { workers: intFlag
 const world = aDryWorld([{ resource: persistentVolumes, objects: [{ metadata: { name: 'pv1', uid: 'u' } }] }]);
 const driver = { name: 'd', pluginCapabilities: new Set(['A']), controllerCapabilities: new Set(['B']) };
 
-async function deleteVolume({ context }: Run<Volumes, DryControllerPorts>): Promise<void> {
+async function deleteVolume({ context }: Run<Volumes>): Promise<void> {
   const request = { volume_id: 'v', secrets: {} };
   await context.channel.call('/csi.v1.Controller/DeleteVolume', request, { timeoutMs: 1_000 });
 }

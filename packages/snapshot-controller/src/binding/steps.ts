@@ -10,7 +10,7 @@ import type { Types, Kind } from './kind.ts';
 import { reportStatus } from './report-status.ts';
 
 /** What the steps need of the run of a loop. */
-export type StepRun<T extends Types> = Pick<Run<never, never>, 'client' | 'clock' | 'random' | 'signal'> & {
+export type StepRun<T extends Types> = Pick<Run<never>, 'client' | 'clock' | 'random' | 'signal'> & {
   readonly caches: T['caches'];
   readonly context: {
     readonly kind: Kind<T>;

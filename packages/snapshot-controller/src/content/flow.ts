@@ -77,7 +77,7 @@ function left<C extends AnyContent, S extends AnySnapshot>(
 
 /** The compiler does not see that a content is an object of the API as long as its kind is open. */
 type ContentRun<C extends AnyContent, S extends AnySnapshot> = Pick<
-  Run<never, never>,
+  Run<never>,
   'client' | 'clock' | 'random' | 'signal'
 > & {
   readonly context: ContentKind<C, S>;

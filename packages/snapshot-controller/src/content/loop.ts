@@ -30,6 +30,7 @@ interface ContentLoop<C extends AnyContent, S extends AnySnapshot> extends LoopT
   readonly watched: { readonly contents: C; readonly snapshots: S };
   readonly observed: Observed<C>;
   readonly conclusion: Conclusion;
+  readonly context: ContentKind<C, S>;
 }
 
 export interface ContentContext {

@@ -28,6 +28,7 @@ interface GroupLoop extends LoopTypes {
   readonly watched: GroupWatched;
   readonly observed: Observed;
   readonly conclusion: Conclusion;
+  readonly context: GroupContext;
 }
 
 export function groupSnapshotLoop(shared: Omit<GroupContext, 'kind'>, watched: Watched): Loop {

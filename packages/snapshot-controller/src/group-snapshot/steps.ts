@@ -12,7 +12,7 @@ import * as messages from './messages.ts';
 import { membersBeingRestored, type GroupContext, type GroupWatched } from './observe.ts';
 import { saveMember } from './save-member.ts';
 
-export type GroupRun = Run<{ readonly key: ObjectKey; readonly watched: GroupWatched }, GroupContext>;
+export type GroupRun = Run<{ readonly key: ObjectKey; readonly watched: GroupWatched; readonly context: GroupContext }>;
 
 /**
  * The claims that the group selects, with their volumes. Asked of the API server and not of the cache: a claim that was labelled a moment ago

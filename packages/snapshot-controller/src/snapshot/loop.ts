@@ -29,6 +29,7 @@ interface SnapshotLoop extends LoopTypes {
   readonly watched: SnapshotWatched;
   readonly observed: Observed;
   readonly conclusion: Conclusion;
+  readonly context: SnapshotContext;
 }
 
 export function snapshotLoop(shared: Omit<SnapshotContext, 'kind'>, watched: Watched): Loop {

@@ -34,7 +34,11 @@ import {
   type SnapshotWatched,
 } from './observe.ts';
 
-export type SnapshotRun = Run<{ readonly key: ObjectKey; readonly watched: SnapshotWatched }, SnapshotContext>;
+export type SnapshotRun = Run<{
+  readonly key: ObjectKey;
+  readonly watched: SnapshotWatched;
+  readonly context: SnapshotContext;
+}>;
 
 /** How the finalizers of claims are written. */
 function claims({ client, clock, random, caches, context }: SnapshotRun): ClaimDeps {

@@ -19,7 +19,7 @@ import { chosenNodeOf, isOurs } from '../../claim/claim.ts';
 import { referencedBy, sourceKey, type SourceRef } from '../source.ts';
 import type { Watched } from '../../watched.ts';
 import { type Conclusion, isDeleted, letGo } from './flow.ts';
-import type { Observed, SourceDeps, SourceWatched } from './steps.ts';
+import type { Observed, SourceContext, SourceDeps, SourceWatched } from './steps.ts';
 import * as messages from './messages.ts';
 import { isPending, isRecorded, needOf } from './need.ts';
 import { objectKeyOf, type SourceKind, toSourceRef } from './source-kinds.ts';
@@ -30,6 +30,7 @@ interface SourceLoop extends LoopTypes {
   readonly watched: SourceWatched;
   readonly observed: Observed;
   readonly conclusion: Conclusion;
+  readonly context: SourceContext;
 }
 
 /** None for sources from which the driver makes no volumes. */

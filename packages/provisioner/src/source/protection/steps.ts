@@ -68,7 +68,11 @@ export interface Observed {
 }
 
 /** `key`: namespace and name of the source. */
-export type SourceRun = Run<{ readonly key: ObjectKey; readonly watched: SourceWatched }, SourceContext>;
+export type SourceRun = Run<{
+  readonly key: ObjectKey;
+  readonly watched: SourceWatched;
+  readonly context: SourceContext;
+}>;
 
 export function look({ caches, key, context }: SourceRun): Observed | undefined {
   return context.observe(caches, key);
