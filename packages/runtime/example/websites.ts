@@ -22,7 +22,6 @@ import {
   conditionOf,
   type ConfigMap,
   configMaps,
-  controllerOf,
   controllerReference,
   defineLoop,
   type Deployment,
@@ -36,13 +35,13 @@ import {
   type LoopTypes,
   type ObjectKey,
   orEnd,
+  ownedBy,
   perform,
   removeFinalizer,
   retry,
   type Run,
   runController,
   type RunControllerOptions,
-  toObjectKey,
   withCondition,
 } from '@csi-sidecars/runtime';
 import {
@@ -69,8 +68,8 @@ interface Websites extends LoopTypes {
   key: ObjectKey;
   watched: { websites: Website; pages: ConfigMap; deployments: Deployment };
   observed: { website: Website | undefined; page: ConfigMap | undefined; deployment: Deployment | undefined };
-  context: Context;
   conclusion: Conclusion;
+  context: Context;
 }
 
 type Step = Run<Websites>;
@@ -163,10 +162,6 @@ async function report(
 }
 
 function websitesLoop(context: Context): Loop {
-  const ownerOf = (object: KubeObject | undefined): ObjectKey | undefined => {
-    const owner = object && controllerOf(object);
-    return owner?.kind === 'Website' ? toObjectKey(object?.metadata?.namespace, owner.name) : undefined;
-  };
   return defineLoop<Websites>({
     name: 'websites',
     settings: { workerThreads: 2, retryIntervalStartMs: 1_000, retryIntervalMaxMs: 60_000 },
@@ -178,8 +173,8 @@ function websitesLoop(context: Context): Loop {
     primary: { watch: 'websites', keyOf },
     handlers: {
       websites: ({ current }) => current && keyOf(current),
-      pages: ({ current, previous }) => ownerOf(current ?? previous),
-      deployments: ({ current, previous }) => ownerOf(current ?? previous),
+      pages: ownedBy(websites),
+      deployments: ownedBy(websites),
     },
     observe: (caches, key) => ({
       website: caches.websites.get(key),

@@ -14,7 +14,7 @@ export type { ControllerAccess, DeploymentOptions, Described } from './program/c
 export { isTraceparent } from './tracing/subject.ts';
 export type { Attributes, AttributeValue, CallParent, Span, Tracer, TraceSubject } from './tracing/tracer.ts';
 // Loops.
-export { isResync } from './loop/change.ts';
+export { generationChanged, isResync, onlyIf } from './loop/change.ts';
 export { createController } from './loop/create-controller.ts';
 export { defineLoop } from './loop/define-loop.ts';
 export { conclude, concluded, ending, orEnd, perform } from './loop/flow.ts';
@@ -43,6 +43,7 @@ export type {
   When,
 } from './loop/loop.ts';
 export { createTrigger } from './loop/trigger.ts';
+export { ownedBy } from './loop/owned-by.ts';
 export type { Trigger } from './loop/trigger.ts';
 export { definePeriodicLoop } from './loop/periodic-loop.ts';
 export type { Pass, PassTypes, PeriodicSpec } from './loop/periodic-loop.ts';
