@@ -28,6 +28,7 @@ it('given a module with a controller, then its manifests are printed for the nam
     ['ClusterRoleBinding'],
     ['Role', namespace],
     ['RoleBinding', namespace],
+    ['PodDisruptionBudget', namespace],
     ['Deployment', namespace, replicas],
   ];
   expect(placesOf()).toEqual(inNamespace('owner-labels', 2));

@@ -81,6 +81,43 @@ describe('the manifests of a controller', () => {
     expect(kinds).toEqual(['ServiceAccount', 'Deployment']);
   });
 
+  it('[runtime#254] given a lease, then the replicas are on nodes of their own if they can be, and a budget lets one of them be evicted at a time', () => {
+    const [budget, deployment] = manifests({ lease: { name: 'labels' } }).slice(-2);
+    const selector = { matchLabels: { 'app.kubernetes.io/name': 'labels' } };
+    expect(budget).toEqual({
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name: 'labels', namespace: 'home', labels: selector.matchLabels },
+      spec: { maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow', selector },
+    });
+    const spread = {
+      maxSkew: 1,
+      topologyKey: 'kubernetes.io/hostname',
+      whenUnsatisfiable: 'ScheduleAnyway',
+      labelSelector: selector,
+      matchLabelKeys: ['pod-template-hash'],
+    };
+    expect(deployment).toMatchObject({
+      spec: { selector, template: { spec: { topologySpreadConstraints: [spread] } } },
+    });
+  });
+
+  it('[runtime#254] given one replica, then there is no budget and nothing to spread', () => {
+    const made = manifests();
+    expect(made.map(({ kind }) => kind)).not.toContain('PodDisruptionBudget');
+    expect(JSON.stringify(made)).not.toContain('topologySpreadConstraints');
+  });
+
+  it.each([
+    [undefined, 30],
+    [60_000, 65],
+    [1_500, 7],
+  ])('[runtime#255] given a drain of %s ms, then a pod has %d s to end', (drainMs, seconds) => {
+    expect(manifests(drainMs === undefined ? {} : { drainMs }).at(-1)).toMatchObject({
+      spec: { template: { spec: { terminationGracePeriodSeconds: seconds } } },
+    });
+  });
+
   it.each([
     [undefined, 1],
     [{ name: 'labels' }, 2],

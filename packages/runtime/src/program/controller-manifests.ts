@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What has to be in the cluster for a controller, from what it declares: rights that allow no more than it uses, and a Deployment. */
 import type { ApiClient } from '../api/client.ts';
-import type { Deployment } from '../api/common-resources.ts';
+import type { Deployment, PodDisruptionBudget } from '../api/common-resources.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { mergedRules, type PolicyRule } from '../api/policy-rule.ts';
 import { systemClock } from '../clock/system-clock.ts';
@@ -12,10 +12,10 @@ import { createController } from '../loop/create-controller.ts';
 import type { Webhooks } from '../webhook/webhooks.ts';
 import type { RunControllerOptions } from './options.ts';
 import { watchesOf } from './watches-of.ts';
-import { webhookConfigurations, webhookPod, webhookService } from './webhook-manifests.ts';
+import { preStopSeconds, webhookConfigurations, webhookPod, webhookService } from './webhook-manifests.ts';
 
 /** The options of `runController` that say what a controller uses of the API. */
-export type Described = Pick<RunControllerOptions, 'name' | 'loops' | 'lease' | 'rules' | 'webhooks'>;
+export type Described = Pick<RunControllerOptions, 'name' | 'loops' | 'lease' | 'rules' | 'webhooks' | 'drainMs'>;
 
 export interface ControllerAccess {
   /** For a ClusterRole. */
@@ -65,13 +65,14 @@ export function controllerAccess({ name, loops, lease, rules = [] }: Described, 
 }
 
 /**
- * ServiceAccount, roles, their bindings and a Deployment, in the order in which they can be created. The namespaces have to be there. With webhooks
- * also a Service and the configurations; the Deployment mounts their certificate from the Secret `NAME-webhooks`.
+ * ServiceAccount, roles, their bindings and a Deployment, in the order in which they can be created. The namespaces have to be there. With more than
+ * one replica also a PodDisruptionBudget. With webhooks also a Service and the configurations; the Deployment mounts their certificate from the Secret
+ * `NAME-webhooks`.
  */
 export function controllerManifests(described: Described, options: DeploymentOptions): readonly KubeObject[] {
   const { name } = described;
   const webhooks = declaredWebhooks(described);
-  const { namespace, caBundle } = options;
+  const { namespace, caBundle, replicas = described.lease === undefined ? 1 : 2 } = options;
   const { everywhere, inNamespaces } = controllerAccess(described, namespace);
   const account = { kind: 'ServiceAccount', name, namespace };
   return [
@@ -79,7 +80,8 @@ export function controllerManifests(described: Described, options: DeploymentOpt
     ...(everywhere.length === 0 ? [] : roleAndBinding('ClusterRole', { name }, { rules: everywhere, account })),
     ...[...inNamespaces].flatMap(([of, rules]) => roleAndBinding('Role', { name, namespace: of }, { rules, account })),
     ...(webhooks === undefined ? [] : [webhookService({ name, namespace })]),
-    deployment({ ...described, webhooks }, options),
+    ...(replicas > 1 ? [disruptionBudget({ name, namespace })] : []),
+    deployment({ ...described, webhooks }, { ...options, replicas }),
     ...(webhooks === undefined ? [] : webhookConfigurations(webhooks, { name, namespace, caBundle })),
   ];
 }
@@ -110,11 +112,48 @@ function roleAndBinding(
   return [role, binding];
 }
 
+const labelsOf = (name: string) => ({ 'app.kubernetes.io/name': name });
+
+/** Nodes are drained one after the other. A pod that is not ready does not hold that up. */
+function disruptionBudget({
+  name,
+  namespace,
+}: Pick<DeploymentOptions, 'namespace'> & { name: string }): PodDisruptionBudget {
+  const labels = labelsOf(name);
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name, namespace, labels },
+    spec: { maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow', selector: { matchLabels: labels } },
+  };
+}
+
+type PodSpec = NonNullable<NonNullable<Deployment['spec']>['template']['spec']>;
+
+/** Each on a node of its own, where there are enough. Pods of an older ReplicaSet do not count. */
+function spread(name: string): Required<Pick<PodSpec, 'topologySpreadConstraints'>> {
+  const constraint = {
+    maxSkew: 1,
+    topologyKey: 'kubernetes.io/hostname',
+    whenUnsatisfiable: 'ScheduleAnyway',
+    labelSelector: { matchLabels: labelsOf(name) },
+    matchLabelKeys: ['pod-template-hash'],
+  };
+  return { topologySpreadConstraints: [constraint] };
+}
+
+/** After `drainMs` the process still writes its log. */
+const exitSeconds = 5;
+
 function deployment(
-  { name, lease, webhooks }: Pick<Described, 'name' | 'lease'> & { readonly webhooks: Webhooks | undefined },
-  { image, namespace, replicas = lease === undefined ? 1 : 2, port = 8080 }: DeploymentOptions,
+  {
+    name,
+    webhooks,
+    drainMs = 25_000,
+  }: Pick<Described, 'name' | 'drainMs'> & { readonly webhooks: Webhooks | undefined },
+  { image, namespace, replicas, port = 8080 }: DeploymentOptions & { readonly replicas: number },
 ): Deployment {
-  const labels = { 'app.kubernetes.io/name': name };
+  const labels = labelsOf(name);
   const served = webhooks && webhookPod(webhooks, { name });
   const container = {
     name,
@@ -134,12 +173,20 @@ function deployment(
     metadata: { labels },
     spec: {
       serviceAccountName: name,
+      terminationGracePeriodSeconds: (served ? preStopSeconds : 0) + Math.ceil(drainMs / 1000) + exitSeconds,
+      ...(replicas > 1 && spread(name)),
       securityContext: { runAsNonRoot: true, runAsUser: 65_532, seccompProfile: { type: 'RuntimeDefault' } },
       containers: [container],
       ...(served && { volumes: served.volumes }),
     },
   };
-  const spec = { replicas, selector: { matchLabels: labels }, template };
+  const spec = {
+    replicas,
+    selector: { matchLabels: labels },
+    // A webhook is served all the time: the new pod is ready before the old one ends.
+    ...(served && { strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } }),
+    template,
+  };
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',

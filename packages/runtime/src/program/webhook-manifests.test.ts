@@ -91,3 +91,18 @@ it('given webhooks, then the Service leads to the port of the pods, which have t
     },
   });
 });
+
+it('[runtime#255] given webhooks, then a pod answers until the API server knows that it goes, has time to drain after that, and goes when the new one is ready', () => {
+  const deployment = manifests([mutating]).find(({ kind }) => kind === 'Deployment');
+  expect(deployment).toMatchObject({
+    spec: {
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+      template: {
+        spec: {
+          terminationGracePeriodSeconds: 35,
+          containers: [{ lifecycle: { preStop: { sleep: { seconds: 5 } } } }],
+        },
+      },
+    },
+  });
+});

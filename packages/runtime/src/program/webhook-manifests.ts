@@ -14,6 +14,8 @@ export interface WebhookPlace {
 }
 
 const portName = 'webhooks';
+/** Between the removal of the endpoint and the signal to the process. Kubernetes 1.30. */
+export const preStopSeconds = 5;
 const nameOf = (controller: string): string => `${controller}-webhooks`;
 
 export function webhookService({ name, namespace }: WebhookPlace): Service {
@@ -73,6 +75,8 @@ export function webhookPod(
     container: {
       volumeMounts: [{ name: portName, mountPath: certificates, readOnly: true }],
       readinessProbe: { httpGet: { path: readyPath, port: portName, scheme: 'HTTPS' } },
+      // The process has to answer until no API server sends anything to its pod any more.
+      lifecycle: { preStop: { sleep: { seconds: preStopSeconds } } },
     },
   };
 }
