@@ -17,12 +17,20 @@ async function failureOf(options: Partial<ConnectionOptions>, env: Readonly<Reco
   );
 }
 
+const exported = (text: string) => ({ exportConfig: () => text });
+const failing = {
+  exportConfig: () => {
+    throw new Error('no clusters');
+  },
+};
 const noServer = 'its current context has no server';
 
 it.each<[string, ConnectionOptions['kubeconfig'], string]>([
   ['a path without a file', '/nowhere', ', /nowhere, cannot be used: stat /nowhere: no such file or directory'],
   ['an empty file', '/empty', `, /empty, cannot be used: ${noServer}`],
   ['an empty KubeConfig', new KubeConfig(), ` cannot be used: ${noServer}`],
+  ['a KubeConfig that is none', exported('text'), ' cannot be used: error loading the KubeConfig: it is not a mapping'],
+  ['a KubeConfig that fails', failing, ' cannot be used: error loading the KubeConfig: no clusters'],
 ])('given %s, then the error names the option', async (_, kubeconfig, rest) => {
   expect(await failureOf({ kubeconfig })).toBe(`the kubeconfig of the option \`kubeconfig\`${rest}`);
 });

@@ -2,6 +2,7 @@
 /** The connections of a program to its cluster, with its limits and its name. */
 import type { Files } from '../api/cluster/files.ts';
 import { EmptyConfigError } from '../api/cluster/kubeconfig-checks.ts';
+import { memoryPath } from '../api/cluster/kubeconfig-format.ts';
 import { loadClusterConfig } from '../api/cluster/load-cluster-config.ts';
 import type { ApiClientOptions } from '../api/create-client.ts';
 import { createRequestMetrics, type RequestMetrics } from '../api/request-metrics.ts';
@@ -46,14 +47,13 @@ function faultyOption(kubeconfig: string | ExportedConfig): string {
   return `the kubeconfig of the option \`kubeconfig\`${typeof kubeconfig === 'string' ? `, ${kubeconfig},` : ''} cannot be used`;
 }
 
-/** A config that exists in memory is read as a file of a name that no other file has. */
+/** A config that exists in memory is read as a file. */
 function configFile(
   files: Files,
   kubeconfig: ConnectionOptions['kubeconfig'],
 ): { readonly path: string | undefined; readonly files: Files } {
   if (kubeconfig === undefined || typeof kubeconfig === 'string') return { path: kubeconfig, files };
-  const path = '\0kubeconfig';
   const read: Files['read'] = async (wanted) =>
-    wanted === path ? Buffer.from(kubeconfig.exportConfig()) : await files.read(wanted);
-  return { path, files: { ...files, read } };
+    wanted === memoryPath ? Buffer.from(kubeconfig.exportConfig()) : await files.read(wanted);
+  return { path: memoryPath, files: { ...files, read } };
 }

@@ -71,6 +71,9 @@ export const nothingChosen: Chosen = {
   user: { name: '' },
 };
 
+/** The path of a config that exists in memory. No file has it. */
+export const memoryPath = '\0kubeconfig';
+
 /** Files are merged as kubectl merges them: of each name, and of the current context, the first one counts. */
 export interface Wanted {
   readonly paths: readonly string[];
@@ -203,11 +206,12 @@ async function parse(files: Files, path: string): Promise<Document> {
   } catch (error) {
     throw unreadable(path, error);
   }
-  if (typeof (parsed ?? {}) !== 'object') throw unreadable(path, new Error('the file is not a mapping'));
+  if (typeof (parsed ?? {}) !== 'object') throw unreadable(path, new Error('it is not a mapping'));
   return parsed ?? {};
 }
 
 /** Without a cause, and with the first line only: the rest of a YAML error quotes the file, which holds secrets. */
 function unreadable(path: string, error: unknown): Error {
-  return new Error(`error loading config file "${path}": ${(error as Error).message.split('\n')[0]}`);
+  const what = path === memoryPath ? 'the KubeConfig' : `config file "${path}"`;
+  return new Error(`error loading ${what}: ${(error as Error).message.split('\n')[0]}`);
 }

@@ -433,7 +433,7 @@ current-context: elsewhere
     const broken = await load({ '/k': 'token: "s3cret\n', [`${folder}/token`]: 't' }, { kubeconfig: '/k' }, pod);
     expect(broken.error).toBe('Error: error loading config file "/k": deficient indentation (2:1)');
     const text = await load({ '/k': 's3cret' }, { kubeconfig: '/k' });
-    expect(text.error).toBe('Error: error loading config file "/k": the file is not a mapping');
+    expect(text.error).toBe('Error: error loading config file "/k": it is not a mapping');
     const read = () => Promise.reject(new FileError('/k', 'EACCES'));
     const unreadable = loadClusterConfig({ files: { read }, env: {}, logger: recordingLogger() }, { kubeconfig: '/k' });
     await expect(unreadable).rejects.toThrow('error loading config file "/k": open /k: permission denied');
