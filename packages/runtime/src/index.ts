@@ -16,6 +16,7 @@ export type { Attributes, AttributeValue, CallParent, Span, Tracer, TraceSubject
 // Loops.
 export { generationChanged, isResync, onlyIf } from './loop/change.ts';
 export { createController } from './loop/create-controller.ts';
+export type { CreateControllerOptions } from './loop/create-controller.ts';
 export { defineLoop } from './loop/define-loop.ts';
 export { conclude, concluded, ending, orEnd, perform } from './loop/flow.ts';
 export type { Flow, FlowStep } from './loop/flow.ts';
@@ -42,8 +43,8 @@ export type {
   Watches,
   When,
 } from './loop/loop.ts';
-export { createTrigger } from './loop/trigger.ts';
 export { ownedBy } from './loop/owned-by.ts';
+export { createTrigger } from './loop/trigger.ts';
 export type { Trigger } from './loop/trigger.ts';
 export { definePeriodicLoop } from './loop/periodic-loop.ts';
 export type { Pass, PassTypes, PeriodicSpec } from './loop/periodic-loop.ts';
@@ -59,7 +60,15 @@ export type { ItemExponentialOptions, Jitter } from './workqueue/rate-limiters.t
 export type { KeyState, QueueState, RateLimiter, WorkQueue } from './workqueue/workqueue.ts';
 // Caches.
 export type { Dependency, InformerDeps, InformerOptions, RefreshableInformer } from './informer/create-informer.ts';
-export type { Deletion, Handler, HandlerRegistration, Indexers, Informer, Lister } from './informer/informer.ts';
+export type {
+  Deletion,
+  Handler,
+  HandlerRegistration,
+  Indexers,
+  Informer,
+  Lister,
+  SyncProgress,
+} from './informer/informer.ts';
 export { keyOf, splitKey, toObjectKey } from './informer/key.ts';
 export type { ObjectKey, ObjectName } from './informer/key.ts';
 export { identityOf } from './informer/transform.ts';
@@ -184,6 +193,8 @@ export type { ProcessPort } from './process/run-process.ts';
 // What these name.
 export type { Endpoint } from './api/connection/endpoint.ts';
 export type { MeasuredQueue, QueueInstruments, WorkQueueMetrics } from './workqueue/queue-metrics.ts';
+export type { SyncedInformer } from './controller/sync-limit.ts';
+export type { RunCounter, RunEnd, RunMetrics } from './controller/run-metrics.ts';
 export type { LeaseGate, StartGate } from './controller/start-gate.ts';
 export type { ControllerFacts, Inspection, InspectionState, LoopRecord, OpenRecord } from './inspection/inspection.ts';
 export type { Doubt, Doubts } from './informer/doubts.ts';

@@ -8,6 +8,7 @@ import type { Logger } from '../log/logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { WorkQueueMetrics } from '../workqueue/queue-metrics.ts';
 import type { Tracer } from '../tracing/tracer.ts';
+import type { RunMetrics } from './run-metrics.ts';
 import type { LeaseGate } from './start-gate.ts';
 
 /** A controller, assembled from its ports and not running yet. */
@@ -35,6 +36,8 @@ export interface ControllerPorts {
   readonly metrics: Metrics;
   /** Once per registry, shared with the other controllers of the process. */
   readonly queueMetrics: WorkQueueMetrics;
+  /** Counts the runs of keyed loops. Default: they are not counted. */
+  readonly runMetrics?: RunMetrics | undefined;
   /** Asked before each reconcile and each of its steps. Default: always open. */
   readonly gate?: LeaseGate;
   /** Gets what runs decide, and what queues hold. Default: nothing is recorded. */

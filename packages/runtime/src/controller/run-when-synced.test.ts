@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { recordingLogger, settle } from '../../testing/index.ts';
+import { FakeClock, recordingLogger, settle } from '../../testing/index.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
 import { runWhenSynced } from './run-when-synced.ts';
 
@@ -21,7 +21,7 @@ function run(informers: Parameters<typeof runWhenSynced>[0]['informers'], { sign
   const work = async () => {
     started = true;
   };
-  const running = runWhenSynced({ logger: recordingLogger(), informers }, work, signal);
+  const running = runWhenSynced({ clock: new FakeClock(), logger: recordingLogger(), informers }, work, signal);
   return { running, hasStarted: () => started };
 }
 

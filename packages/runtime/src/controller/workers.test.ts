@@ -46,7 +46,7 @@ function aFixture({ reconcile, workers = 1, gate }: FixtureOptions) {
         runs.push(`${key}@${clock.monotonicMs()}`);
         return reconcile(key, signal);
       },
-      onOutcome: (outcome) => outcomes.push(outcome),
+      runs: { began: () => (end) => void outcomes.push(end ?? 'cut off') },
       ...(gate === undefined ? {} : { gate }),
     },
     stop.signal,
@@ -168,7 +168,7 @@ describe('outcomes', () => {
   });
 });
 
-it('given a description of keys and no listener for outcomes, then a defect is logged with the facts of its key', async () => {
+it('given a description of keys and no counter of runs, then a defect is logged with the facts of its key', async () => {
   const clock = new FakeClock();
   const queue = createWorkQueue<string>({ clock }, { rateLimiter: itemExponential({ baseMs: 1000, maxMs: 1000 }) });
   const logger = recordingLogger();
@@ -267,7 +267,7 @@ describe('stopping', () => {
     await settle();
     stop.abort(lost);
     await running;
-    expect(outcomes).toEqual([]);
+    expect(outcomes).toEqual(['cut off']);
     expect(logger.lines.map((line) => line.kind)).toEqual(['info']);
     expect(clock.pending).toBe(0);
   });

@@ -21,7 +21,8 @@ import { isDefect } from '../api/errors.ts';
 import type { Facts, Logger } from '../log/logger.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
 import type { WorkQueue } from '../workqueue/workqueue.ts';
-import type { Outcome, Reconcile } from './reconcile.ts';
+import type { Reconcile } from './reconcile.ts';
+import type { RunCounter, RunEnd } from './run-metrics.ts';
 import { openGate, type StartGate } from './start-gate.ts';
 
 export interface WorkersOptions<Key extends string> {
@@ -37,8 +38,8 @@ export interface WorkersOptions<Key extends string> {
   readonly describe?: (key: Key) => Facts;
   /** What is logged with the cause of a retry. Default: `Reconcile failed, will retry`. */
   readonly retryMessage?: string | undefined;
-  /** Called after each reconcile, for metrics. */
-  readonly onOutcome?: (outcome: Outcome['kind'] | 'defect') => void;
+  /** Default: runs are not counted. */
+  readonly runs?: RunCounter | undefined;
 }
 
 /**
@@ -113,11 +114,13 @@ async function reconcileOnce<Key extends string>(
   options: WorkersOptions<Key>,
   { key, signal }: Run<Key>,
 ): Promise<void> {
-  const { queue, reconcile, logger, describe, retryMessage = 'Reconcile failed, will retry', onOutcome } = options;
+  const { queue, reconcile, logger, describe, retryMessage = 'Reconcile failed, will retry', runs } = options;
   const facts = (): Facts => ({ key, ...describe?.(key), failures: queue.numRequeues(key) });
+  const ended = runs?.began();
+  let end: RunEnd | undefined;
   try {
     const outcome = await reconcile(key, signal);
-    onOutcome?.(outcome.kind);
+    end = outcome.kind;
     switch (outcome.kind) {
       case 'done':
         queue.forget(key);
@@ -145,9 +148,11 @@ async function reconcileOnce<Key extends string>(
       logger.info(4, 'Reconcile was cut off', { key, reason: String(signal.reason) });
       return;
     }
-    onOutcome?.('defect');
+    end = 'defect';
     queue.addRateLimited(key);
     logger.error(error, threwMessage, { ...facts(), ...stackOf(error) });
+  } finally {
+    ended?.(end);
   }
 }
 

@@ -22,6 +22,7 @@ import { informerMetrics } from './informer-metrics.ts';
 import { keyOf } from './key.ts';
 import { createLister } from './lister.ts';
 import { createMutationCache, isSurvivor } from './mutation-cache.ts';
+import type { StepFacts } from './reflector/log-step.ts';
 import { runReflector } from './reflector/reflector.ts';
 import type { Sink } from './reflector/sink.ts';
 import { createReplay } from './replay.ts';
@@ -104,6 +105,8 @@ export function createInformer<T extends KubeObject>(
   let reflecting: LinkedSignal | undefined;
   /** A list that is asked for after the last refresh is not in yet. */
   let isOutdated = false;
+  let received = dependency === undefined ? 0 : undefined;
+  let failure: unknown;
 
   const metrics = informerMetrics(deps.metrics ?? noMetrics)({
     name,
@@ -170,6 +173,11 @@ export function createInformer<T extends KubeObject>(
     },
   });
 
+  const stepped = (facts: StepFacts): void => {
+    if (facts.input.kind === 'failed') failure = facts.input.error;
+    metrics.stepped(facts);
+  };
+
   const reflect = async (signal: AbortSignal): Promise<void> => {
     const target = { resource, selection: options, content: wanted };
     while (!signal.aborted) {
@@ -177,6 +185,10 @@ export function createInformer<T extends KubeObject>(
       reflecting = linked;
       const sink: Sink = {
         ...content,
+        collect(change) {
+          received = (received ?? 0) + 1;
+          content.collect(change);
+        },
         async replace(resourceVersion) {
           await content.replace(resourceVersion);
           if (linked.signal.aborted) return;
@@ -186,7 +198,7 @@ export function createInformer<T extends KubeObject>(
         setConnection: (connection) => resync.setConnection(connection),
       };
       await runReflector(
-        { ...deps, logger, metrics },
+        { ...deps, logger, metrics: { stepped } },
         {
           target,
           sink,
@@ -204,6 +216,9 @@ export function createInformer<T extends KubeObject>(
     lister,
     get hasSynced() {
       return hasSynced();
+    },
+    get progress() {
+      return { collection: name, received, failure };
     },
     refresh() {
       isOutdated = true;
@@ -255,6 +270,7 @@ export function createInformer<T extends KubeObject>(
       resync.start();
       try {
         await dependency?.whenSynced(linked.signal);
+        received ??= 0;
         await reflect(linked.signal);
       } finally {
         linked.abort(new Error(`informer ${name} has ended`));

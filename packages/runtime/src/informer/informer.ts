@@ -44,9 +44,20 @@ export interface HandlerRegistration {
   remove(): void;
 }
 
+/** How far an informer has come, for a message that it has not synced. */
+export interface SyncProgress {
+  /** `websites.example.com`, or `NAMESPACE/websites.example.com`. */
+  readonly collection: string;
+  /** Grows with each object of a list that arrives. Undefined: another informer has to sync first. */
+  readonly received: number | undefined;
+  /** Why a list or a watch has failed last; undefined if none has. */
+  readonly failure: unknown;
+}
+
 export interface Informer<T extends KubeObject> {
   readonly lister: Lister<T>;
   readonly hasSynced: boolean;
+  readonly progress?: SyncProgress;
   addHandler(handler: Handler<T>, options?: { readonly resyncMs?: number }): HandlerRegistration;
   /** Throws `indexer conflict` for a name that exists. Existing objects are indexed. */
   addIndexers(indexers: Indexers<T>): void;

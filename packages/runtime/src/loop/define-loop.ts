@@ -35,6 +35,8 @@ function assemble<L extends LoopTypes>(spec: LoopSpec<L>, ports: ControllerPorts
   });
   const record = ports.inspection && inspectedBy(ports.inspection, spec, { watching, queue });
   const run = createRun(spec, ports, { watching, queue, record });
+  const workers = spec.workers ?? settings.workerThreads;
+  const runs = ports.runMetrics?.forLoop({ name, workers });
   addHandlers(spec, { informers, caches, queue, record });
   for (const source of spec.sources ?? []) {
     source((key, when = 'now') => (when === 'now' ? queue.add(key) : queue.addRateLimited(key)));
@@ -47,7 +49,8 @@ function assemble<L extends LoopTypes>(spec: LoopSpec<L>, ports: ControllerPorts
         {
           queue,
           reconcile: run,
-          workers: spec.workers ?? settings.workerThreads,
+          workers,
+          runs,
           logger: ports.logger,
           gate: ports.gate,
           describe: (key) => ({ queue: name, ...spec.describe?.(caches, key) }),

@@ -14,6 +14,7 @@ import type { Clock } from '../clock/clock.ts';
 import type { Random } from '../clock/random.ts';
 import type { ControllerPorts, LoopSettings } from '../controller/controller.ts';
 import type { Conclusion, Reconcile } from '../controller/reconcile.ts';
+import type { SyncedInformer } from '../controller/sync-limit.ts';
 import type { InformerOptions } from '../informer/create-informer.ts';
 import type { Informer, Lister } from '../informer/informer.ts';
 import type { Facts, Logger } from '../log/logger.ts';
@@ -32,7 +33,7 @@ export interface Loop {
 
 export interface AssembledLoop {
   /** The controller waits for them before any loop works; it does not run them. */
-  readonly informers: readonly Pick<Informer<KubeObject>, 'whenSynced'>[];
+  readonly informers: readonly SyncedInformer[];
   /** The name of the queue, and one run for one of its keys, as the workers do it. Undefined: the loop has no keys. */
   readonly keyed?: { readonly name: string; readonly reconcile: Reconcile<never> };
   /** Works until the signal aborts; resolves when nothing of the loop runs any more. */
@@ -51,9 +52,9 @@ export interface LoopTypes {
   readonly observed: object;
   /** What a run ends with. */
   readonly conclusion: Conclusion;
-}
   /** What all runs share: the driver, memory, settings. Not named: nothing. */
   readonly context?: unknown;
+}
 
 /** The kind of a watch. */
 export type ObjectOf<T> = T extends KubeObject ? T : never;

@@ -82,6 +82,22 @@ it('given a server that never answers, when the cluster is closed, then the one 
   await failed;
 });
 
+it('[runtime#253] given a kind that the server does not have, then the one who waits for the informer learns of it after five minutes, and may ask again', async () => {
+  const { cluster, clock, server } = await anOpenCluster();
+  server.removeTypes(persistentVolumes);
+  const failed = expect(cluster.watch({ resource: persistentVolumes })).rejects.toThrow(
+    'caches have not synced within 300 s: persistentvolumes',
+  );
+  await clock.advance(300_000);
+  await failed;
+  server.addTypes({ ...persistentVolumes, status: 'withMetadata' });
+  const opening = cluster.watch({ resource: persistentVolumes });
+  await clock.advance(60_000);
+  expect((await opening).hasSynced).toBe(true);
+  await cluster[Symbol.asyncDispose]();
+  expect(clock.pending).toBe(0);
+});
+
 it('given an API server that cannot be reached, then that is logged after seconds, with a hint', async () => {
   const { cluster, clock, logger } = await anOpenCluster({ reached: false });
   const opening = cluster.watch({ resource: persistentVolumes });

@@ -83,6 +83,11 @@ export interface RunControllerOptions extends Partial<ApiParts>, Partial<Program
   readonly tracer?: Tracer | undefined;
   /** The time from SIGTERM to the exit, whatever still runs. Default 25 s, within the usual grace period of 30 s. */
   readonly drainMs?: number;
+  /**
+   * How long nothing of a cache may arrive before it has synced: the log then names its watch, with the reason if there is one, and the program ends with 1, so that
+   * the restarts of its pod show that a definition or a right is missing. Default 5 min. 0: it waits for ever. Not for `optional` watches.
+   */
+  readonly syncTimeoutMs?: number | undefined;
 }
 
 /** Each part can be replaced without the others. */

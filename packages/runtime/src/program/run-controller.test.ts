@@ -363,6 +363,44 @@ describe('a program around loops', () => {
     expect(program.writes()).toEqual(['patch persistentvolumes a']);
   });
 
+  it.each([
+    { given: {}, endsMs: 300_000 },
+    { given: { syncTimeoutMs: 20_000 }, endsMs: 20_000 },
+  ])(
+    '[runtime#253] given a kind that the server does not have, and the options $given, then after $endsMs ms the log names it, the lease is released, and the program ends with 1',
+    async ({ given, endsMs }) => {
+      const program = aProgram(given);
+      program.server.removeTypes(persistentVolumes);
+      await program.clock.advance(endsMs - 1_000);
+      expect([program.exits, program.holder()]).toEqual([[], 'pod-1']);
+      await program.clock.advance(2_000);
+      expect([program.exits, program.holder()]).toEqual([[1], '']);
+      const failures = program.logger.lines.filter(({ message }) => /cache|program/.test(message));
+      expect(failures).toMatchObject([
+        { message: 'Waiting for caches to sync' },
+        {
+          message: 'The cache has not synced',
+          error: { status: 404 },
+          facts: { reflector: 'persistentvolumes', hint: 'is the definition of this kind installed?' },
+        },
+        {
+          message: 'The program failed',
+          error: { message: `caches have not synced within ${endsMs / 1000} s: persistentvolumes` },
+        },
+      ]);
+    },
+  );
+
+  it('[runtime#253] given syncTimeoutMs: 0 and a kind that the server does not have, then the program waits for it', async () => {
+    const program = aProgram({ syncTimeoutMs: 0 });
+    program.server.removeTypes(persistentVolumes);
+    await program.clock.advance(3_600_000);
+    expect([program.exits, program.holder()]).toEqual([[], 'pod-1']);
+    program.kill();
+    await program.clock.advance(1_000);
+    expect(program.exits).toEqual([0]);
+  });
+
   it('[runtime#195] given credentials that cannot be loaded, then the program logs why and ends with 1', async () => {
     const program = aProgram({ loadConfig: () => Promise.reject(new Error('no such file')) });
     await program.clock.advance(10);
@@ -503,6 +541,8 @@ describe('a program around loops', () => {
     for (const line of [
       'leader_election_master_status{name="labels"} 1',
       'workqueue_adds_total{name="labels"} 1',
+      'controller_runtime_reconcile_total{controller="labels",result="success"} 1',
+      'controller_runtime_max_concurrent_reconciles{controller="labels"} 1',
       'rest_client_requests_total{code="200",host="sim",method="PATCH"} 1',
       'log_lines_dropped 0',
       `process_start_time_seconds ${performance.timeOrigin / 1000}`,

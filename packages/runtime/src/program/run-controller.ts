@@ -8,9 +8,12 @@
  * | SIGTERM or SIGINT: running reconciles finish, events are flushed, the lease is released | 0 |
  * | the same, but not within `drainMs`; a second signal | 1 |
  * | the lease was lost; the program cannot start | 1 |
+ * | caches have not synced in time (`syncTimeoutMs`): the lease is released | 1 |
  * | an uncaught exception or an unhandled rejection | 2 |
  */
 import type { Controller } from '../controller/controller.ts';
+import { createRunMetrics } from '../controller/run-metrics.ts';
+import { defaultSyncTimeoutMs } from '../controller/sync-limit.ts';
 import { leaderHealthRoute, serveDiagnostics } from './serve-diagnostics.ts';
 import { debugExplainRoute } from '../inspection/debug-explain.ts';
 import { createInspection, type Inspection } from '../inspection/inspection.ts';
@@ -48,15 +51,17 @@ async function run(parts: Parts, options: RunControllerOptions, { signal, config
       assemble: (ports) => assemble(ports, options),
     }),
   };
-  const result = await runAssembly({ ...parts, elect, tracer, inspection }, assembly, signal);
+  const runMetrics = createRunMetrics(parts.clock, parts.metrics);
+  const result = await runAssembly({ ...parts, elect, tracer, inspection, runMetrics }, assembly, signal);
   if (signal.aborted && result !== 'lost') return 0;
   logger.error(undefined, 'Stopped leading', { result });
   return 1;
 }
 
-function assemble({ recorderOf, ...ports }: LeadingPorts, { name, loops }: RunControllerOptions): Controller {
+function assemble({ recorderOf, ...ports }: LeadingPorts, options: RunControllerOptions): Controller {
+  const { name, loops, syncTimeoutMs = defaultSyncTimeoutMs } = options;
   const events = recorderOf({ component: name });
-  return createController(ports, typeof loops === 'function' ? loops({ ...ports, events }) : loops);
+  return createController(ports, typeof loops === 'function' ? loops({ ...ports, events }) : loops, { syncTimeoutMs });
 }
 
 interface Served {

@@ -79,7 +79,7 @@ export function createLoop({ clock, random, logger }: SimDeps, options: LoopOpti
       // Many nodes share the signal, and each wait for a key listens to it: a list of listeners that long is slow.
       using own = linkSignals([signal]);
       await runWhenSynced(
-        { logger: named, informers: options.informers },
+        { clock, logger: named, informers: options.informers },
         (inner) =>
           runWorkers(
             { queue, reconcile, logger: named, workers: options.workers ?? 4, gate: options.gate ?? openGate },

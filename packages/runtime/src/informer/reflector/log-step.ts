@@ -53,7 +53,7 @@ function logFailure(logger: Logger, { from, to }: StepFacts, error: unknown): vo
 }
 
 /** The two reasons for which a cache stays empty for ever. Their texts do not say where to look. */
-function hintOf(error: unknown): Facts {
+export function hintOf(error: unknown): Facts {
   if (isNotFound(error)) return { hint: 'is the definition of this kind installed?' };
   if (isForbidden(error)) return { hint: 'the role of this account needs list and watch' };
   return {};
