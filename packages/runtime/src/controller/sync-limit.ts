@@ -55,7 +55,7 @@ export async function whenAllSynced(
     const names = stuck.map(({ collection }) => collection).join(', ');
     return new Error(`caches have not synced within ${seconds} s: ${names}`);
   };
-  let timer = timeoutMs > 0 ? clock.timer(timeoutMs, check) : undefined;
+  let timer = timeoutMs === 0 ? undefined : clock.timer(timeoutMs, check);
   try {
     const all = informers.map(async (informer) => {
       const isSynced = await informer.whenSynced(linked.signal);

@@ -51,6 +51,22 @@ describe('what distinguishes informers', () => {
     expect(metrics.value('informer_objects', { name, selector: '' })).toBeUndefined();
   });
 
+  it('[runtime#253] given an informer, then it says how many objects of its list have arrived, and why a request has failed last', async () => {
+    const { api, clock, informer, start, stop } = scriptedInformer({ namespace: 'team' });
+    const body = new ScriptedBody();
+    const failure = new ApiError(busy);
+    api.answers(failure, body);
+    const progress = { collection: 'team/persistentvolumes', received: 0, failure: undefined };
+    expect(informer.progress).toEqual(progress);
+    await start();
+    expect(informer.progress).toEqual({ ...progress, failure });
+    await clock.advance(minute);
+    for (const name of ['a', 'b']) body.event('ADDED', aVolume(name, '1', { namespace: 'team' }));
+    await settle();
+    expect(informer.progress).toEqual({ ...progress, failure, received: 2 });
+    await stop();
+  });
+
   it('given an informer of one namespace, then writes in others are none of its own', async () => {
     const { informer } = scriptedInformer({ namespace: 'team' });
     informer.remember(aVolume('a', '5', { namespace: 'other' }));

@@ -109,6 +109,7 @@ describe('an informer that depends on another one', () => {
     const { api, factory, stop } = setUp();
     const wanted = new Set(['a', 'c']);
     const informer = factory.informer(onNodes(({ metadata }) => wanted.has(metadata?.name ?? '')));
+    const received = () => ({ received: informer.progress?.received });
     const calls: string[] = [];
     informer.addHandler(recordCallsTo(calls));
     const [others, body] = [new ScriptedBody(), new ScriptedBody()];
@@ -116,9 +117,11 @@ describe('an informer that depends on another one', () => {
     const running = factory.start(stop.signal);
     await settle();
     expect(api.requests.map(({ path }) => path.split('?')[0])).toEqual(['/api/v1/nodes']);
+    expect(received()).toEqual({ received: undefined });
     others.event('BOOKMARK', end);
     await settle();
     expect(api.requests).toHaveLength(2);
+    expect(received()).toEqual({ received: 0 });
     for (const name of ['a', 'b']) body.event('ADDED', aVolume(name, '1'));
     body.event('BOOKMARK', end);
     await settle();

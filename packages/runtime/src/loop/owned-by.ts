@@ -14,10 +14,11 @@ export function ownedBy({
   kind,
   namespaced,
 }: Pick<Resource, 'group' | 'kind' | 'namespaced'>): (change: Change<KubeObject>) => readonly ObjectKey[] {
-  const ownerOf = (object: KubeObject | undefined): ObjectKey | undefined => {
-    const owner = object && controllerOf(object);
+  const ownerOf = (object: KubeObject = {}): ObjectKey | undefined => {
+    const { namespace } = object.metadata ?? {};
+    const owner = controllerOf(object);
     if (owner?.kind !== kind || groupOf(owner.apiVersion) !== group) return undefined;
-    return toObjectKey(namespaced ? object?.metadata?.namespace : undefined, owner.name);
+    return toObjectKey(namespaced ? namespace : undefined, owner.name);
   };
   return ({ previous, current }) => {
     const [before, now] = [ownerOf(previous), ownerOf(current)];
