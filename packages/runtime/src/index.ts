@@ -193,7 +193,7 @@ export type { ProcessPort } from './process/run-process.ts';
 // What these name.
 export type { Endpoint } from './api/connection/endpoint.ts';
 export type { MeasuredQueue, QueueInstruments, WorkQueueMetrics } from './workqueue/queue-metrics.ts';
-export type { SyncedInformer } from './controller/sync-limit.ts';
+export type { SyncedInformer } from './informer/sync-limit.ts';
 export type { RunCounter, RunEnd, RunMetrics } from './controller/run-metrics.ts';
 export type { LeaseGate, StartGate } from './controller/start-gate.ts';
 export type { ControllerFacts, Inspection, InspectionState, LoopRecord, OpenRecord } from './inspection/inspection.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type SyncedInformer, type SyncLimitDeps, whenAllSynced } from './sync-limit.ts';
+import { type SyncedInformer, type SyncLimitDeps, whenAllSynced } from '../informer/sync-limit.ts';
 
 export interface SyncedDeps extends SyncLimitDeps {
   /** Waited for, not run: several controllers may share them. */

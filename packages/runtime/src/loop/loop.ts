@@ -14,7 +14,7 @@ import type { Clock } from '../clock/clock.ts';
 import type { Random } from '../clock/random.ts';
 import type { ControllerPorts, LoopSettings } from '../controller/controller.ts';
 import type { Conclusion, Reconcile } from '../controller/reconcile.ts';
-import type { SyncedInformer } from '../controller/sync-limit.ts';
+import type { SyncedInformer } from '../informer/sync-limit.ts';
 import type { InformerOptions } from '../informer/create-informer.ts';
 import type { Informer, Lister } from '../informer/informer.ts';
 import type { Facts, Logger } from '../log/logger.ts';

@@ -3,7 +3,7 @@
 import type { ApiClient } from '../api/client.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { withOutageLog } from '../api/outage-log.ts';
-import { defaultSyncTimeoutMs, whenAllSynced } from '../controller/sync-limit.ts';
+import { defaultSyncTimeoutMs, whenAllSynced } from '../informer/sync-limit.ts';
 import type { InformerOptions } from '../informer/create-informer.ts';
 import type { Informer } from '../informer/informer.ts';
 import { keepAlive } from '../process/node-process.ts';

@@ -13,7 +13,7 @@
  */
 import type { Controller } from '../controller/controller.ts';
 import { createRunMetrics } from '../controller/run-metrics.ts';
-import { defaultSyncTimeoutMs } from '../controller/sync-limit.ts';
+import { defaultSyncTimeoutMs } from '../informer/sync-limit.ts';
 import { leaderHealthRoute, serveDiagnostics } from './serve-diagnostics.ts';
 import { debugExplainRoute } from '../inspection/debug-explain.ts';
 import { createInspection, type Inspection } from '../inspection/inspection.ts';

@@ -3,8 +3,8 @@
 import type { Clock } from '../clock/clock.ts';
 import { linkSignals } from '../clock/deadline.ts';
 import type { KubeObject } from '../api/objects.ts';
-import { hintOf } from '../informer/reflector/log-step.ts';
-import type { Informer, SyncProgress } from '../informer/informer.ts';
+import { hintOf } from './reflector/log-step.ts';
+import type { Informer, SyncProgress } from './informer.ts';
 import type { Logger } from '../log/logger.ts';
 
 /** `progress` says why it has not synced. */

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { FakeClock, recordingLogger, settle } from '../../testing/index.ts';
 import { ApiError } from '../api/errors.ts';
-import type { SyncProgress } from '../informer/informer.ts';
+import type { SyncProgress } from './informer.ts';
 import { whenAllSynced } from './sync-limit.ts';
 
 const timeoutMs = 60_000;
