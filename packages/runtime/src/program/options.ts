@@ -84,8 +84,9 @@ export interface RunControllerOptions extends Partial<ApiParts>, Partial<Program
   /** The time from SIGTERM to the exit, whatever still runs. Default 25 s, within the usual grace period of 30 s. */
   readonly drainMs?: number;
   /**
-   * How long nothing of a cache may arrive before it has synced: the log then names its watch, with the reason if there is one, and the program ends with 1, so that
-   * the restarts of its pod show that a definition or a right is missing. Default 5 min. 0: it waits for ever. Not for `optional` watches.
+   * How long nothing of a cache may arrive before it has synced: the log then names its watch, with the last failure, and the program ends with 1,
+   * so that restarts of its pod show that a definition or a right is missing. Default 300,000: a server that accepts a watch and sends nothing is
+   * asked for a list after 150 s. 0: it waits for ever. `optional` watches are not waited for.
    */
   readonly syncTimeoutMs?: number | undefined;
 }
