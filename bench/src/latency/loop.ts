@@ -55,9 +55,9 @@ export function startLoop(
   return {
     async measure(whileBusy) {
       tookMs = [];
-      let isBusy = true;
-      const end = whileBusy.finally(() => (isBusy = false));
-      for (let tick = 0; isBusy; tick += 1) {
+      const over = new AbortController();
+      const end = whileBusy.finally(() => over.abort());
+      for (let tick = 0; !over.signal.aborted; tick += 1) {
         const key = `key-${tick % keys}`;
         changedMs.set(key, clock.monotonicMs());
         wake(key);
