@@ -113,7 +113,7 @@ export function provisionerLoops(
       node,
     });
   const sources = createTrigger<SourceKey>();
-  const references = createSourceReferences(sources);
+  const references = createSourceReferences(sources, ports.clock);
   const metrics = createProvisionerMetrics(ports.metrics);
   const deps: ClaimDeps = {
     driver,

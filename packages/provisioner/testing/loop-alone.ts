@@ -79,7 +79,7 @@ export async function loopAlone(
     },
     memory,
     references: {
-      ...createSourceReferences(createTrigger()),
+      ...createSourceReferences(createTrigger(), clock),
       release: (_claim, last) => effect('references.release', last),
     },
     ownership: {

@@ -69,7 +69,7 @@ export async function someSources(options: SourcesOptions = {}): Promise<Sources
   });
   const process = createProcess(cluster, { name: 'csi-provisioner', interrupt: undefined });
   const sources = createTrigger<SourceKey>();
-  const references = createSourceReferences(sources);
+  const references = createSourceReferences(sources, cluster.clock);
   const deps: SourceDeps = { driverName, settings, references, sources, liveClaims: createLiveClaims() };
   const driver = aDriver({ controller: ['CREATE_DELETE_VOLUME', 'CREATE_DELETE_SNAPSHOT', 'CLONE_VOLUME'] });
   const watched = watchedBy(driver, { topology: 'off', settings });

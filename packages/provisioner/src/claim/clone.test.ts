@@ -70,6 +70,21 @@ describe('a clone', () => {
     expect(p.writes()[0]).toBe('create persistentvolumes pvc-uid-data 201');
   });
 
+  it('[provisioner#X3a] given 20 claims of one source at the same time, then the source and its volume are read once and protected once, and all are cloned', async () => {
+    const p = await clone({
+      prepare: ({ server }) => {
+        for (let at = 1; at < 20; at += 1) server.seed(aClaim({ name: `data-${at}`, spec: fromClaim }));
+      },
+    });
+    const origin = p.server.requests.filter(({ path }) => /\/(origin|pv-origin)$/.test(path));
+    expect(origin.map(({ verb, resource, code }) => `${verb} ${resource} ${code}`)).toEqual([
+      'get persistentvolumeclaims 200',
+      'get persistentvolumes 200',
+      'update persistentvolumeclaims 200',
+    ]);
+    expect(p.server.objects.list(persistentVolumes)).toHaveLength(21);
+  });
+
   it('[provisioner#138] given a driver without CLONE_VOLUME, then the claim fails before the source is read', async () => {
     const p = await clone({ fixture: { controller: ['CREATE_DELETE_VOLUME', 'CREATE_DELETE_SNAPSHOT'] } });
     expect([p.calls(), originGets(p), finalizersOf(originOf(p))]).toEqual([[], 0, [protection]]);

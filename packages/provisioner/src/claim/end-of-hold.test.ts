@@ -56,7 +56,7 @@ async function aClaimLoop({ settings: changed, throwAt, callMs = 0 }: Options) {
     driverEvents: events,
     metrics: createProvisionerMetrics(ports.metrics),
     memory: createClaimMemory(),
-    references: createSourceReferences({ wake: (key) => void woken.push(key) }),
+    references: createSourceReferences({ wake: (key) => void woken.push(key) }, ports.clock),
     ownership: createOwnership(ports, settings.node),
     instanceWaits: createInstanceWaits(ports.clock),
     reschedules: createOwnership(ports),

@@ -14,6 +14,7 @@ import {
 } from '../../testing/builders.ts';
 import { context, made, pinned, plan, state, type StateFacts } from '../../testing/claim-states.ts';
 import { annotations } from '../names.ts';
+import { createSharedRequests } from '../source/shared-requests.ts';
 import { uidOf } from './claim.ts';
 import { createInstanceWaits, type InstanceWaits } from './instance-waits.ts';
 import { createClaimMemory, type ClaimRecord } from './memory.ts';
@@ -103,7 +104,7 @@ function aRun({
       memory,
       events: { record: (_claim: KubeObject, event: unknown) => events.push(event) },
       saves: { wake: effect('wake') },
-      references: { acquire: () => held },
+      references: { acquire: () => held, requests: () => createSharedRequests(clock) },
       ownership: { begin: (of: string) => (effect('begin')(of), 700), end: effect('end'), forget: effect('forget') },
       instanceWaits: {
         ...waits,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
 import type { ClaimUid } from '../claim/claim.ts';
 import { createSourceReferences, type SourceReferences } from './references.ts';
@@ -9,7 +10,7 @@ const daily: SourceRef = { kind: 'snapshot', namespace: 'team', name: 'daily' };
 
 function someReferences(): { readonly references: SourceReferences; readonly woken: readonly SourceKey[] } {
   const woken: SourceKey[] = [];
-  return { references: createSourceReferences({ wake: (key) => void woken.push(key) }), woken };
+  return { references: createSourceReferences({ wake: (key) => void woken.push(key) }, new FakeClock()), woken };
 }
 
 it('given two claims hold a source, when both end, then the source is woken once, by the last', async () => {
@@ -86,4 +87,22 @@ it('given two removals of one source, when a claim takes the source after the fi
   ];
   first.resolve();
   expect([await Promise.all(removals), order]).toEqual([['done', undefined, 'held'], ['taken']]);
+});
+
+it('given a source that is held without a pause, then requests about it are shared; once no claim holds it they are forgotten', async () => {
+  const { references } = someReferences();
+  let sent = 0;
+  const ask = (claim: ClaimUid): Promise<number> => references.requests(claim).get('read', async () => (sent += 1));
+  await references.acquire(a, daily);
+  await references.acquire(b, daily);
+  expect([await ask(a), await ask(b)]).toEqual([1, 1]);
+  references.release(a, 'other');
+  await references.acquire(a, daily);
+  references.release(b, 'other');
+  expect(await ask(a)).toBe(1);
+  references.release(a, 'other');
+  await references.acquire(a, daily);
+  expect(await ask(a)).toBe(2);
+  await references.acquire(a, { ...daily, name: 'weekly' });
+  expect([await ask(a), await ask(b)]).toEqual([3, 4]);
 });

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is read of a source, and how it gets our finalizer while others change it. */
 import { ApiError, type KubeObject } from '@csi-sidecars/runtime';
-import { recordingLogger } from '@csi-sidecars/runtime/testing';
+import { FakeClock, recordingLogger } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aClaim } from '../../testing/builders.ts';
 import { aDyingClaim, aSnapshot } from '../../testing/source-builders.ts';
 import { cloningProtection, snapshotSourceProtection } from '../names.ts';
+import { createSharedRequests } from './shared-requests.ts';
 import type { SourceRead } from './source-answer.ts';
 import { uidOf } from '../claim/claim.ts';
 import { protectSource, readBacking, readSource } from './source-reads.ts';
@@ -32,12 +33,18 @@ function aRun(answers: readonly Answer[] = []) {
       return answer;
     };
   const logger = recordingLogger();
+  const shared = createSharedRequests(new FakeClock());
   const run = {
     client: { get: request('get'), update: request('update') },
     logger,
     key,
     signal,
-    context: { references: { acquire: async (...taken: unknown[]) => void held.push(taken) } },
+    context: {
+      references: {
+        acquire: async (...taken: unknown[]) => void held.push(taken),
+        requests: () => shared,
+      },
+    },
   } as never;
   return { run, requests, held, logger };
 }
@@ -75,6 +82,19 @@ describe('reads', () => {
       ]);
     },
   );
+
+  it('given another object behind the source within a second, then it is read as well; the same one is not read again', async () => {
+    const { run, requests } = aRun();
+    const source = await readSource(run, { kind: 'claim', ...ref });
+    for (const name of ['before', 'now', 'now']) await readBacking(run, source, name);
+    expect(requests.length).toBe(3);
+  });
+
+  it('given another source under the name within a second, then it is protected as well; the same one is not written again', async () => {
+    const { run, requests } = aRun();
+    for (const uid of ['before', 'now', 'now']) await protectSource(run, claimRead({ ...origin, metadata: { uid } }));
+    expect(requests.length).toBe(2);
+  });
 
   it('given a source that cannot be read, then the read says why', async () => {
     const { run } = aRun([forbidden]);

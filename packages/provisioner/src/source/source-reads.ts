@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Live reads of a claim's source, and the finalizer that protects it. */
+/** Live reads of a claim's source, and the finalizer that protects it. Claims that hold one source at the same time share them. */
 import {
   finalizersWith,
   isForbidden,
@@ -16,18 +16,15 @@ import type { Read, SourceRead } from './source-answer.ts';
 import type { SourceRef } from './source.ts';
 import type { ClaimRun } from '../claim/state.ts';
 
-type Reading = Pick<ClaimRun, 'client' | 'signal'>;
+type Reading = Pick<ClaimRun, 'client' | 'signal' | 'key' | 'context'>;
 
 /** The claim holds its source from here on: the loop that removes protection leaves it. */
-export async function readSource(
-  { client, signal, key, context: { references } }: Pick<ClaimRun, 'client' | 'signal' | 'key' | 'context'>,
-  { kind, namespace, name }: SourceRef,
-): Promise<SourceRead> {
-  await references.acquire(key, { kind, namespace, name });
+export async function readSource(run: Reading, { kind, namespace, name }: SourceRef): Promise<SourceRead> {
+  await run.context.references.acquire(run.key, { kind, namespace, name });
   const ref = { namespace, name };
   return kind === 'snapshot'
-    ? { kind, snapshot: await read({ client, signal }, volumeSnapshots, ref), content: 'unread' }
-    : { kind, source: await read({ client, signal }, persistentVolumeClaims, ref), volume: 'unread' };
+    ? { kind, snapshot: await read(run, volumeSnapshots, ref), content: 'unread' }
+    : { kind, source: await read(run, persistentVolumeClaims, ref), volume: 'unread' };
 }
 
 /** The content of a snapshot, or the PersistentVolume of a claim. */
@@ -38,12 +35,14 @@ export async function readBacking(run: Reading, source: SourceRead, name: string
 }
 
 async function read<T extends KubeObject>(
-  { client, signal }: Reading,
+  { client, signal, key, context: { references } }: Reading,
   resource: Resource<T>,
   ref: { readonly namespace?: string; readonly name: string },
 ): Promise<Read<T>> {
   try {
-    return { kind: 'found', object: await client.get(resource, ref, { signal }) };
+    const requests = references.requests(key);
+    const object = await requests.get(`${resource.plural} ${ref.name}`, () => client.get(resource, ref, { signal }));
+    return { kind: 'found', object };
   } catch (error) {
     return { kind: 'failed', message: toError(error).message };
   }
@@ -53,7 +52,7 @@ async function read<T extends KubeObject>(
  * Puts our finalizer on the source. A restore goes on without it if that is forbidden, as upstream's: older roles have no `update` on snapshots.
  */
 export async function protectSource(
-  run: Pick<ClaimRun, 'client' | 'signal' | 'logger' | 'clock' | 'random'>,
+  run: Reading & Pick<ClaimRun, 'logger' | 'clock' | 'random'>,
   source: SourceRead,
 ): Promise<void> {
   if (source.kind === 'snapshot' && source.snapshot.kind === 'found') {
@@ -87,7 +86,7 @@ async function protect<T extends KubeObject>(
   run: Parameters<typeof protectSource>[0],
   { resource, object, finalizer }: Target<T>,
 ): Promise<void> {
-  const { client, logger, signal } = run;
+  const { client, logger, signal, key, context } = run;
   const write = async (known: T): Promise<void> => {
     const finalizers = finalizersWith(known, finalizer);
     if (finalizers === undefined) return;
@@ -95,8 +94,9 @@ async function protect<T extends KubeObject>(
     const kind = finalizer === snapshotSourceProtection ? 'snapshot' : 'claim';
     logger.info(3, `Added finalizer ${finalizer} to ${kind} ${nameOf(known)}`);
   };
-  // Several claims with one source begin at the same time: a conflict is usually the finalizer that another one added.
-  await rereadOnConflict(run, { resource, object, write, attempts: 3, delayMs: 0 }, { signal });
+  const protection = (): Promise<void> =>
+    rereadOnConflict(run, { resource, object, write, attempts: 3, delayMs: 0 }, { signal });
+  await context.references.requests(key).get(`protection of ${object.metadata?.uid ?? ''}`, protection);
 }
 
 function nameOf({ metadata }: KubeObject): string {

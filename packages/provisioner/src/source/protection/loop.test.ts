@@ -2,6 +2,7 @@
 /** The source loops' queues and log lines, the instances of a node deployment, and what a loop remembers of a source. */
 import { createTrigger, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
+import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aDriver, aNodeDeployment, driverName, someSettings } from '../../../testing/builders.ts';
 import {
@@ -35,7 +36,7 @@ describe('which loops run', () => {
     const driver = aDriver(controller);
     const settings = someSettings({ cloningProtectionThreads: threads });
     const sources = createTrigger<SourceKey>();
-    const references = createSourceReferences(sources);
+    const references = createSourceReferences(sources, new FakeClock());
     const deps = { driverName, settings, references, sources, liveClaims: createLiveClaims() };
     return sourceLoops(driver, watchedBy(driver, { topology: 'off', settings }), deps).length;
   };
