@@ -198,6 +198,7 @@ describe('a write that fails', () => {
     a.change('va1', (attachment) => ({ ...attachment, metadata: { ...attachment.metadata, finalizers: ['new/y'] } }));
     a.server.seed(aCsiNode());
     await a.settle();
+    await a.clock.advance(10);
     expect(a.attachment()?.metadata?.finalizers).toEqual(['new/y', finalizer]);
   });
 });

@@ -121,6 +121,7 @@ describe('an attach', () => {
 
   it('[attacher#A10, 32] given the CSINode vanishes while the node id is written, then nothing is published, and a deletion is carried out under the id that was written', async () => {
     const a = await during(['patch', 'volumeattachments'], leave, [anAttachment(), aVolume()]);
+    await a.clock.advance(10);
     expect([a.writes(), a.calls(), a.attachment()?.metadata?.finalizers]).toEqual([[marked, saved], [], [finalizer]]);
     expect(a.attachment()?.status?.attachError?.message).toBe('csinode.storage.k8s.io "node1" not found');
     a.delete();

@@ -104,6 +104,7 @@ async function run(row: Row): Promise<Fixture> {
   await r.settle();
   if (code !== undefined) r.failCalls(code);
   if (isKnown) r.ask(spec);
+  await r.clock.advance(10);
   await r.settle();
   return r;
 }

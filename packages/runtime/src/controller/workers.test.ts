@@ -81,6 +81,25 @@ describe('outcomes', () => {
     expect([queue.numRequeues('a'), clock.pending]).toEqual([0, 0]);
   });
 
+  it('[runtime#280] given a run that wants the next one at once, or even earlier, then that comes after 10 ms', async () => {
+    const script = [requeueAfter(0), requeueAfter(-60_000), requeueAfter(9), requeueAfter(11), done];
+    const { clock, runs, queue } = aFixture({ reconcile: async () => script.shift() ?? done });
+    queue.add('a');
+    await clock.advance(100);
+    expect(runs).toEqual(['a@0', 'a@10', 'a@20', 'a@30', 'a@41']);
+  });
+
+  it('[runtime#281] given a delay that is not a number, then it is logged as a defect, the key backs off, and other keys are processed', async () => {
+    const script = [requeueAfter(Number.NaN), requeueAfter(50)];
+    const { clock, runs, queue, logger } = aFixture({ reconcile: async () => script.shift() ?? done });
+    for (const key of ['a', 'b']) queue.add(key);
+    await clock.advance(3_000);
+    expect(runs).toEqual(['a@0', 'b@0', 'b@50', 'a@1000']);
+    expect(logger.lines).toMatchObject([
+      { kind: 'error', message: 'Reconcile threw, will retry', facts: { key: 'a', failures: 1 } },
+    ]);
+  });
+
   it('given a failure or a postponement, then it is logged with the failures so far, and the key runs again, at the latest when its outcome says', async () => {
     const cause = new Error('no');
     const script = [retry(cause), postpone('no slot'), retryWithin(500, cause), retryWithin(60_000, cause)];

@@ -8,7 +8,7 @@
  * | outcome | failures of the key | next run |
  * |---|---|---|
  * | done | forgotten | when the key is added again |
- * | requeueAfter | forgotten | after that time |
+ * | requeueAfter | forgotten | after that time, 10 ms at least |
  * | retry, or anything thrown | one more | after the rate limiter's delay; at the latest after `withinMs` of the outcome |
  * | postpone | one more, but logged as information | after the rate limiter's delay |
  * | dropped | untouched | when the key is added again |
@@ -105,6 +105,9 @@ async function takeKey<Key extends string>(queue: WorkQueue<Key>, signal: AbortS
   }
 }
 
+/** A key that asks for its next run at once lets the event loop turn: timers, other keys and health checks come before it. */
+const soonestMs = 10;
+
 interface Run<Key> {
   readonly key: Key;
   readonly signal: AbortSignal;
@@ -127,7 +130,7 @@ async function reconcileOnce<Key extends string>(
         return;
       case 'requeueAfter':
         queue.forget(key);
-        queue.addAfter(key, outcome.afterMs);
+        queue.addAfter(key, Math.max(outcome.afterMs, soonestMs));
         return;
       case 'retry':
         queue.addRateLimited(key);

@@ -41,6 +41,8 @@ export function createWorkQueue<Key extends string>(
   const delayed = new DelayedAdds<Key>(clock, (key) => queue.add(key));
 
   const addAfter = (key: Key, delayMs: number): void => {
+    // In the order of the waiting keys it would hold up all that come after it.
+    if (Number.isNaN(delayMs)) throw new RangeError('the delay of a key is not a number');
     if (queue.shuttingDown) return;
     instruments?.retried();
     if (delayMs <= 0) queue.add(key);
