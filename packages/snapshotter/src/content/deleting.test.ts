@@ -340,6 +340,7 @@ it('[csi-snapshotter#71, 74] given an open call, when its repetition fails for g
     content: { annotations: beingCreated, status: { readyToUse: false } },
     prepare: (it) => it.failCalls('Internal'),
   });
+  await s.clock.advance(10);
   expect(s.calls()).toEqual([expect.stringMatching(/^CreateSnapshot .* Internal$/)]);
   expect(s.content()).toBeUndefined();
   await s.stop();
