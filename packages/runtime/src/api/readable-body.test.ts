@@ -51,11 +51,11 @@ describe('a stream as a body', () => {
     ]);
   });
 
-  it('given chunks that arrive before they are read, then they are returned as one', async () => {
-    const { next, push } = setUp();
-    await push('a');
-    await push('b');
-    expect(await next()).toBe('ab');
+  it('given chunks that arrive before they are read, then each is returned as it came, and the stream flows on when none is left', async () => {
+    const { next, push, readable } = setUp();
+    await push('ab');
+    await push('cd');
+    expect([await next(), readable.isPaused(), await next(), readable.isPaused()]).toEqual(['ab', true, 'cd', false]);
   });
 
   it('given as many unread bytes as the stream may hold, then it is paused until a reader asks', async () => {
@@ -114,15 +114,19 @@ describe('a stream as a body', () => {
     expect([second.done, second.value === late]).toEqual([false, true]);
   });
 
-  it('given chunks that were read together, then the count of unread bytes begins again', async () => {
+  it('given chunks that were read, then the count of unread bytes is that of the others', async () => {
     const { next, push, readable } = setUp();
     await push('ab');
     expect(await next()).toBe('ab');
     await push('cd');
     expect(readable.isPaused()).toBe(false);
-    await push('e');
-    await push('f');
-    expect([readable.isPaused(), await next()]).toEqual([true, 'cdef']);
+    expect(await next()).toBe('cd');
+    for (const byte of 'efg') await push(byte);
+    expect([await next(), readable.isPaused()]).toEqual(['e', false]);
+    await push('h');
+    expect(readable.isPaused()).toBe(false);
+    await push('i');
+    expect([readable.isPaused(), await next()]).toEqual([true, 'f']);
   });
 
   it('given a stream that closes without an end or a reason, then that is an unexpected EOF', async () => {

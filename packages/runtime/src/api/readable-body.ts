@@ -39,11 +39,12 @@ export function readableBody(readable: Readable, hooks: BodyHooks): AsyncIterabl
     finished = true;
     hooks.finished(how);
   };
+  /** As it came: to join chunks of large lists takes buffers that the C library keeps. */
   const takeHeld = (): Uint8Array => {
-    const [only] = held;
-    const taken = held.length === 1 && only !== undefined ? only : Buffer.concat(held, heldBytes);
-    letGo();
-    return taken;
+    const first = held.shift()!;
+    heldBytes -= first.length;
+    if (held.length === 0) letGo();
+    return first;
   };
   const letGo = (): void => {
     held = [];
