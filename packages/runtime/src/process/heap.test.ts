@@ -59,17 +59,17 @@ describe('the table', () => {
     ],
     [
       { ...small, idleSamples: 2 },
-      { busy: 0.09, mib: 24 },
+      { busy: 0.09, mib: 20 },
       { next: small, action: 'collect' },
     ],
     [
       { ...small, idleSamples: 2 },
-      { busy: 0.01, mib: 23.9 },
+      { busy: 0.01, mib: 19.9 },
       { next: { ...small, idleSamples: 3 }, action: 'nothing' },
     ],
     [
       { ...small, idleSamples: 9 },
-      { busy: 0.01, mib: 24 },
+      { busy: 0.01, mib: 20 },
       { next: small, action: 'collect' },
     ],
     [
@@ -162,8 +162,8 @@ describe('keepHeapSmall', () => {
   );
 
   it.each([
-    { mib: 8, expected: ['collect@3000'] },
-    { mib: 7.9, expected: [] },
+    { mib: 4, expected: ['collect@3000'] },
+    { mib: 3.9, expected: [] },
   ])('given a start that left $mib MiB, when the process is idle, then $expected', async ({ mib, expected }) => {
     const { clock, actions, heap } = aHeap();
     [heap.mib, heap.heldMib] = [mib, mib];

@@ -59,7 +59,7 @@ const sampleMs = 1000;
 const idleBelow = 0.1;
 const growAfterMs = 600;
 const idleSamplesNeeded = 3;
-const worthBytes = 8 * 2 ** 20;
+const worthBytes = 4 * 2 ** 20;
 /** The collection of a large heap takes longer, so the gain must be larger. */
 const worthShare = 0.25;
 const firstLimitBytes = 128 * 2 ** 20;

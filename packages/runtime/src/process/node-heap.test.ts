@@ -58,6 +58,23 @@ it('given the Node.js in use, when the young generation is held at its size, gro
   expect(sizes['busy']).toBeGreaterThan(0);
 });
 
+const started = `
+  import { getHeapCodeStatistics } from 'node:v8';
+  import { nodeHeap } from ${JSON.stringify(join(import.meta.dirname, 'node-heap.ts'))};
+  const bytes = () => getHeapCodeStatistics().bytecode_and_metadata_size;
+  gc();
+  const before = bytes();
+  nodeHeap().collect();
+  console.log(JSON.stringify({ before, after: bytes() }));
+`;
+
+it('given the Node.js in use, when it is collected after a start, then the bytecode of what has run once is dropped', async () => {
+  const args = ['--expose-gc', '--input-type=module', '--eval', started];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  const { before = NaN, after } = JSON.parse(stdout) as Readonly<Record<string, number>>;
+  expect(after).toBeLessThan(before / 2);
+});
+
 const optimised = `
   import { nodeCompilers } from ${JSON.stringify(join(import.meta.dirname, 'node-heap.ts'))};
   import { getHeapStatistics, setFlagsFromString } from 'node:v8';
@@ -190,7 +207,8 @@ describe('what V8 is asked for', () => {
     expect(heap.committedBytes()).toBe(123);
     heap.collect();
     const options = { type: 'major', execution: 'sync', flavor: 'last-resort' };
-    expect(asked).toEqual([factor(1), '--expose-gc', 'gc', '--no-expose-gc', options]);
+    const hidden = ['--expose-gc', 'gc', '--no-expose-gc', options];
+    expect(asked).toEqual([factor(1), '--bytecode-old-age=1', ...hidden, '--bytecode-old-age=6']);
   });
 
   it('given the use of the event loop, then the busy share is that since the last call', () => {

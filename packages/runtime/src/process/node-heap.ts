@@ -14,6 +14,8 @@ import type { CompilerPort } from './late-optimisation.ts';
 const grownBytes = 16 * 2 ** 20;
 /** The smallest size of both halves. V8 does not count a half that is still empty. */
 const firstBytes = 2 * 2 ** 20;
+/** V8's own value: bytecode that has not run for so many collections is dropped. */
+const usualBytecodeAge = 6;
 
 export interface HeapOptions {
   /** `small`: it never grows, and is collected without helper threads. For a program that makes few objects, and passes bytes on. Default: `growing`. */
@@ -38,7 +40,12 @@ export function nodeHeap({ young = 'growing' }: HeapOptions = {}): HeapPort {
     },
     committedBytes: () => getHeapStatistics().total_heap_size,
     growYoungGeneration: young === 'small' ? () => undefined : growYoungGeneration,
-    collect: () => collector()({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
+    collect: () => {
+      // Code that has run once, as most of a start has, is compiled again if it runs once more.
+      setFlagsFromString('--bytecode-old-age=1');
+      collector()({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+      setFlagsFromString(`--bytecode-old-age=${usualBytecodeAge}`);
+    },
   };
 }
 
