@@ -1,5 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createApiClient, createInformerFactory, type KubeObject, silentLogger } from '@csi-sidecars/runtime';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import {
+  createApiClient,
+  createInformerFactory,
+  keyOf,
+  type KubeObject,
+  type ObjectKey,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  silentLogger,
+} from '@csi-sidecars/runtime';
 import { createFakeApiServer, FakeClock, seededRandom } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
 import { aClaim, aPair, aVolume, driverName, storedDegraded } from '../testing/builders.ts';
@@ -41,6 +52,44 @@ it('[health-monitor#61] given a volume of another driver and a claim without a v
     claims.transform?.apply(aClaim({ name: 'new', volumeName: '' })),
   ];
   expect(kept).toEqual([undefined, undefined, undefined]);
+});
+
+/** A lister that shows these volumes, and what is kept of a claim beside them. */
+function keepBeside(...shown: readonly PersistentVolume[]) {
+  const stored = new Map(shown.map((volume) => [keyOf(volume), volumes.transform?.apply(volume)]));
+  const lister = { get: (key: ObjectKey) => stored.get(key) };
+  const { keep } = claims.dependsOn!(() => ({ lister }) as never);
+  return (claim: PersistentVolumeClaim) => keep(claims.transform!.apply(claim)!);
+}
+
+it.each([
+  ['its volume', aClaim()],
+  ['its volume, and with health', aClaim({ health: storedDegraded })],
+  ['a volume that names an earlier claim of its name', aClaim({ uid: 'another' })],
+])('given a claim beside %s, then it is kept as its transform has left it', (_, claim) => {
+  expect(keepBeside(aVolume())(stored(claim))).toEqual(claims.transform?.apply(stored(claim)));
+});
+
+it('given claims beside their volumes, then names and uids are in memory once', () => {
+  const count = 5_000;
+  const name = (n: number): string => `${n}`.padEnd(64, 'x');
+  const facts = Array.from({ length: count }, (_, n) => ({ name: `data-${name(n)}`, volumeName: `pv-${name(n)}` }));
+  const texts = facts.map((each) => JSON.stringify(aClaim(each)));
+  const keep = keepBeside(...facts.map((each) => aVolume({ name: each.volumeName, claim: { name: each.name } })));
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const usedHeap = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  // As from the API server, each has strings of its own.
+  const read = () => texts.map((text) => keep(JSON.parse(text) as PersistentVolumeClaim));
+  const first = read();
+  const before = usedHeap();
+  const second = read();
+  const bytes = (usedHeap() - before) / count;
+  expect(second).toEqual(first);
+  expect(bytes).toBeLessThan(300);
 });
 
 it('[health-monitor#61] given claims of other drivers, then none is kept, nor one whose volume is gone, but those that have health', async () => {

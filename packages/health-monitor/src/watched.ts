@@ -58,11 +58,13 @@ export function watchedBy({ driverName }: { readonly driverName: string }): Watc
       },
       dependsOn: (informerOf) => {
         const others = informerOf(volumes);
-        const hasVolume = ({ spec }: PersistentVolumeClaim): boolean =>
-          others.lister.get(toObjectKey(undefined, spec?.volumeName ?? '')) !== undefined;
         return {
           whenSynced: (signal) => others.whenSynced(signal),
-          isKept: (claim) => hasVolume(claim) || hasHealth(claim),
+          keep: (claim) => {
+            const volume = others.lister.get(toObjectKey(undefined, claim.spec?.volumeName ?? ''));
+            if (volume !== undefined) return withStringsOf(volume, claim);
+            return hasHealth(claim) ? claim : undefined;
+          },
         };
       },
     },
@@ -74,7 +76,6 @@ function trimVolume(volume: PersistentVolume, driverName: string): PersistentVol
   const csi = toCsiVolume(volume);
   if (csi.kind !== 'ok' || csi.value.csi.driver !== driverName) return undefined;
   const { apiVersion = 'v1', kind = 'PersistentVolume', metadata, spec, status } = volume;
-  const { namespace, name, uid } = spec?.claimRef ?? {};
   const { deletionTimestamp } = metadata ?? {};
   const identity = identityOf(metadata);
   const handle = { driver: driverName, volumeHandle: csi.value.csi.volumeHandle ?? '' };
@@ -83,10 +84,16 @@ function trimVolume(volume: PersistentVolume, driverName: string): PersistentVol
     apiVersion,
     kind,
     metadata: deletionTimestamp === undefined ? identity : { ...identity, deletionTimestamp },
-    spec:
-      spec?.claimRef === undefined ? { csi: handle } : { csi: handle, claimRef: definedOnly({ namespace, name, uid }) },
+    spec: spec?.claimRef === undefined ? { csi: handle } : { csi: handle, claimRef: trimReference(spec.claimRef) },
     status: definedOnly({ phase: status?.phase }),
   };
+}
+
+type Reference = NonNullable<NonNullable<PersistentVolume['spec']>['claimRef']>;
+
+function trimReference({ namespace, name, uid }: Reference): Reference {
+  const isWhole = namespace !== undefined && name !== undefined && uid !== undefined;
+  return isWhole ? { namespace, name, uid } : definedOnly({ namespace, name, uid });
 }
 
 /** What is kept of a claim. */
@@ -94,9 +101,19 @@ export function trimClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim {
   const { apiVersion = 'v1', kind = 'PersistentVolumeClaim' } = claim;
   const healthStatus = healthOf(claim);
   const metadata = identityOf(claim.metadata);
-  const spec = definedOnly({ volumeName: claim.spec?.volumeName });
+  const spec = claim.spec?.volumeName === undefined ? {} : { volumeName: claim.spec.volumeName };
   if (healthStatus === undefined) return { apiVersion, kind, metadata, spec };
   return { apiVersion, kind, metadata, spec, status: { healthStatus } } as PersistentVolumeClaim;
+}
+
+/** The same claim. What it has in common with its volume is in memory once. */
+function withStringsOf(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolumeClaim {
+  const { namespace = '', name = '', uid = '' } = claimRefOf(volume) ?? {};
+  const { metadata: own } = claim;
+  if (own?.namespace !== namespace || own.name !== name || own.uid !== uid) return claim;
+  const { resourceVersion = '' } = own;
+  const spec = { volumeName: volume.metadata?.name ?? '' };
+  return { ...claim, metadata: { namespace, name, uid, resourceVersion }, spec };
 }
 
 /** A claim as a PersistentVolume names it. */

@@ -53,10 +53,11 @@ export interface Dependency<T extends KubeObject> {
   /** The first list of this informer begins when this resolves. */
   readonly whenSynced: Informer<KubeObject>['whenSynced'];
   /**
-   * Asked about each object that comes and passes the transform. One that is not kept is filtered out, as a transform filters. If the answer
-   * would be another one later, the object is asked about again only when it changes or is listed.
+   * Asked about each object that comes and passes the transform: what is kept of it, which may share its parts with objects of the other informer.
+   * Undefined: it is filtered out, as a transform filters. If the answer would be another one later, the object is asked about again only when it
+   * changes or is listed.
    */
-  readonly isKept: (object: T) => boolean;
+  readonly keep: (object: T) => T | undefined;
 }
 
 /** Without a namespace, or with an empty one, the informer covers all namespaces. */
@@ -120,7 +121,7 @@ export function createInformer<T extends KubeObject>(
   const prepare = createPrepare({
     resource,
     transform: options.transform,
-    isKept: dependency?.isKept,
+    keep: dependency?.keep,
     objects: deps.objects ?? 'plain',
   });
   const distributor = createDistributor<T>(logger, metrics);

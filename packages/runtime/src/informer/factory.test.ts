@@ -97,11 +97,14 @@ describe.each(['its own', 'shared'] as const)('informer factory, informers: %s',
 });
 
 describe('an informer that depends on another one', () => {
-  const onNodes = (isKept: (volume: PersistentVolume) => boolean): InformerOptions<PersistentVolume> => ({
+  const onNodes = (keeps: (volume: PersistentVolume) => boolean): InformerOptions<PersistentVolume> => ({
     resource: persistentVolumes,
     dependsOn: (informerOf) => {
       const others = informerOf({ resource: nodes });
-      return { whenSynced: (signal) => others.whenSynced(signal), isKept };
+      return {
+        whenSynced: (signal) => others.whenSynced(signal),
+        keep: (volume) => (keeps(volume) ? volume : undefined),
+      };
     },
   });
 

@@ -25,6 +25,9 @@ export interface Transform<T extends KubeObject> {
 /** The part of an object's metadata that a transform has to keep. */
 export function identityOf(metadata: ObjectMeta | undefined): ObjectMeta {
   const { namespace, name, uid, resourceVersion } = metadata ?? {};
+  // An object that is written down with all its fields takes less memory than one that gets them one by one.
+  if (name !== undefined && uid !== undefined && resourceVersion !== undefined)
+    return namespace === undefined ? { name, uid, resourceVersion } : { namespace, name, uid, resourceVersion };
   return {
     ...(namespace === undefined ? {} : { namespace }),
     ...(name === undefined ? {} : { name }),
@@ -36,8 +39,8 @@ export function identityOf(metadata: ObjectMeta | undefined): ObjectMeta {
 export interface PrepareOptions<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly transform: Transform<T> | undefined;
-  /** Says whether an object that the transform keeps is kept. Default: every one is. */
-  readonly isKept?: ((object: T) => boolean) | undefined;
+  /** What is kept of an object that the transform keeps. Default: all of it. */
+  readonly keep?: ((object: T) => T | undefined) | undefined;
   /** `frozen` makes every cached object immutable at run time: a test aid. */
   readonly objects: 'plain' | 'frozen';
 }
@@ -46,7 +49,7 @@ export interface PrepareOptions<T extends KubeObject> {
 export type Prepare<T extends KubeObject> = (object: ServerObject) => T | undefined;
 
 export function createPrepare<T extends KubeObject>(options: PrepareOptions<T>): Prepare<T> {
-  const { resource, transform, isKept = () => true, objects } = options;
+  const { resource, transform, keep = (object) => object, objects } = options;
   const apiVersion = apiVersionOf(resource);
   const { kind } = resource;
   const compact = createCompact();
@@ -54,8 +57,9 @@ export function createPrepare<T extends KubeObject>(options: PrepareOptions<T>):
     const draft = object as Draft;
     if (draft.metadata.managedFields !== undefined) draft.metadata.managedFields = undefined;
     if (draft.metadata.selfLink !== undefined) draft.metadata.selfLink = undefined;
-    const kept = (transform === undefined ? object : transform.apply(object as KubeObject as T)) as T | undefined;
-    if (kept === undefined || !isKept(kept)) return undefined;
+    const own = (transform === undefined ? object : transform.apply(object as KubeObject as T)) as T | undefined;
+    const kept = own && keep(own);
+    if (kept === undefined) return undefined;
     compact(kept);
     // Constants shared by all objects; objects that carry metadata only name another type on the wire.
     (kept as Draft).apiVersion = apiVersion;
