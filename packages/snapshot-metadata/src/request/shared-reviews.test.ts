@@ -96,6 +96,24 @@ it('[snapshot-metadata#54] given a connection with many reviews that wait, when 
   expect(made.slice(4).map(({ key }) => key)).toEqual(['bad-4', 'good-1', 'bad-5', 'good-2']);
 });
 
+it('[snapshot-metadata#54] given connections that have had turns, when others of the same address ask, then they come first, but for every eighth turn', async () => {
+  const { made, ask } = reviews();
+  const answered = async (turns: number): Promise<readonly string[]> => {
+    const from = made.length;
+    for (let turn = 0; turn < turns; turn += 1) {
+      made[from - 4 + turn]!.answer('no');
+      await settle();
+    }
+    return made.slice(from).map(({ key }) => key);
+  };
+  for (let index = 0; index < 30; index += 1) void ask(`bad-${index}`, { group: 'a', name: `a:${index % 2}` });
+  await settle();
+  expect(await answered(4)).toEqual(['bad-4', 'bad-5', 'bad-6', 'bad-7']);
+  for (let index = 0; index < 9; index += 1) void ask(`new-${index}`, { group: 'a', name: `a:${index + 10}` });
+  const first = Array.from({ length: 7 }, (_, index) => `new-${index}`);
+  expect(await answered(12)).toEqual([...first, 'bad-8', 'new-7', 'new-8', 'bad-9', 'bad-10']);
+});
+
 it('given a review that waits for its turn, when its caller goes away, then it is never made', async () => {
   const { made, ask } = reviews();
   for (let index = 0; index < 4; index += 1) void ask(`k-${index}`);
