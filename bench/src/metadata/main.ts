@@ -18,6 +18,7 @@ const rows: readonly Row[] = [
   ['idle', 'RSS, idle after five streams', 'MiB', ''],
   ['stream', '1,000,000 blocks, 256 a message: RSS above that', 'MiB', 'at most 16'],
   ['four', '4,000,000 blocks: RSS above that of 1,000,000', 'MiB', 'at most 2'],
+  ['fourAfter', 'above that of the fifth 1,000,000 in a row', 'MiB', ''],
   ['large', '1,000,000 blocks, 65,536 a message: RSS above idle', 'MiB', 'at most 32'],
   ['rate', 'blocks per second, in millions', '', 'at least 1'],
   ['cpu', 'CPU time of 1,000,000 blocks', 's', 'at most 1 core'],

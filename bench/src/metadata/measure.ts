@@ -130,6 +130,7 @@ async function ofStreams(implementation: Implementation): Promise<Numbers> {
     idle,
     stream: first.rssMib - idle,
     four: four.rssMib - first.rssMib,
+    fourAfter: four.rssMib - free.at(-1)!.rssMib,
     large: large.rssMib - idle,
     rate: middle(free, ({ rate }) => rate) / 1e6,
     cpu: middle(free, ({ cpu }) => cpu),
