@@ -142,7 +142,8 @@ it.runIf(process.platform === 'linux')(
       return wakes / collections;
     };
     const [alone, shared] = [await wakesEach('small'), await wakesEach('growing')];
-    expect(shared).toBeGreaterThan(2 * alone);
+    // Full collections wake them either way. On a busy machine one wake serves several tasks: then it is half as many more, and double else.
+    expect(shared).toBeGreaterThan(1.4 * alone);
   },
 );
 
