@@ -27,6 +27,7 @@ import type { LoopSpec, LoopTypes, Run, Primary, When } from './loop.ts';
 interface Observed {
   readonly volume: PersistentVolume | undefined;
   readonly hasClass: boolean;
+  readonly leftMs?: number;
 }
 interface Labels extends LoopTypes {
   readonly key: ObjectKey;
@@ -245,6 +246,28 @@ describe('a loop made from its specification', () => {
     loop.server.objects.remove(persistentVolumes, { name: 'a' });
     await settle();
     expect(calls).toEqual(['failures of a', ['a', 'uid-of-a'], 'wake']);
+    await loop.stop();
+  });
+
+  it('[runtime#260] given a loop that observes the time, then a key that is due at a time runs then, and not before', async () => {
+    const dueMs = Date.UTC(2026, 0, 1) + 297_000;
+    const observe: LoopSpec<Labels>['observe'] = ({ volumes }, key, clock) => ({
+      volume: volumes.get(key),
+      hasClass: false,
+      leftMs: dueMs - clock.nowMs(),
+    });
+    const loop = await running({
+      observe,
+      flow: function* ({ volume: found, leftMs = 0 }) {
+        if (leftMs > 0) return conclude('L2', requeueAfter(leftMs));
+        if (found !== undefined && !isLabelled(found)) yield* perform('L4', label);
+        return conclude('L3', done);
+      },
+    });
+    await loop.clock.advance(dueMs - loop.clock.nowMs() - 1);
+    expect(loop.writes()).toEqual([]);
+    await loop.clock.advance(1);
+    expect(loop.writes()).toEqual(['patch a 200']);
     await loop.stop();
   });
 

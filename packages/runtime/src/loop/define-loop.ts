@@ -144,13 +144,13 @@ function createRun<L extends LoopTypes>(
   return async (key, signal) => {
     if (hasDoubts(watching)) {
       try {
-        await confirm({ ...watching, client }, (seen) => observe(seen as unknown as Caches<L>, key), signal);
+        await confirm({ ...watching, client }, (seen) => observe(seen as unknown as Caches<L>, key, clock), signal);
       } catch (error) {
         return retry(toError(error));
       }
     }
     queue.begin(key);
-    const observed = observe(caches, key);
+    const observed = observe(caches, key, clock);
     if (observed === undefined) return done;
     const startedMs = clock.monotonicMs();
     const ended = () => ({ key, caches, logger, durationMs: clock.monotonicMs() - startedMs });

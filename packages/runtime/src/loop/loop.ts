@@ -174,11 +174,11 @@ export interface LoopSpec<L extends LoopTypes> extends Pick<L, 'context'> {
   readonly handlers: Handlers<L>;
   readonly sources?: readonly WakeSource<L['key']>[];
   /**
-   * Reads what a run begins with from caches and memory. Synchronous, no network. Undefined: nothing is known about the key any more, and
-   * the run is done.
+   * Reads what a run begins with from caches, memory and the clock. Synchronous, no network. Undefined: nothing is known about the key any
+   * more, and the run is done.
    */
-  readonly observe: (caches: Caches<L>, key: L['key']) => L['observed'] | undefined;
-  /** Pure: no clock, no I/O, no logging. */
+  readonly observe: (caches: Caches<L>, key: L['key'], clock: Pick<Clock, 'nowMs'>) => L['observed'] | undefined;
+  /** Pure: no clock, no I/O, no logging. What the time decides, `observe` reads. */
   readonly flow: (observed: L['observed']) => Flow<L['conclusion']>;
   /** Called once for every run that concludes, before the queue learns of its outcome: metrics, events, memory. */
   readonly onConclude?: (run: ConcludedRun<L>) => void;
