@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../../testing/index.ts';
+import { FakeClock, settle } from '../../testing/index.ts';
+import { unlessAborted } from '../api/transport.ts';
 import { DeadlineError, deadlineOf, linkSignals, whenAborted, withDeadline } from './deadline.ts';
 
 describe('withDeadline', () => {
@@ -15,6 +16,21 @@ describe('withDeadline', () => {
       message: 'deadline of 1000 ms exceeded',
       afterMs: 1000,
     });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('given a call that ignores its signal, then unlessAborted ends the wait at the deadline, and a later failure of the call is ignored', async () => {
+    const clock = new FakeClock();
+    const call = Promise.withResolvers<void>();
+    const outcome = withDeadline(clock, { ms: 1000 }, (signal) => unlessAborted(call.promise, signal));
+    const ended = expect(outcome).rejects.toMatchObject({
+      failure: 'timeout',
+      message: 'deadline of 1000 ms exceeded',
+    });
+    await clock.advance(1000);
+    await ended;
+    call.reject(new Error('late'));
+    await settle();
     expect(clock.pending).toBe(0);
   });
 

@@ -4,7 +4,8 @@
  * when the call ends, however it ends, so that a signal of the whole process collects nothing. (`AbortSignal.any` keeps
  * a composite that is listened to attached to its sources: nodejs/node#64476.)
  *
- * Not here: timing out work that ignores its signal. `withDeadline` aborts and then waits for the work to end.
+ * Not here: timing out work that ignores its signal. `withDeadline` aborts and then waits for the work to end, unless the work is
+ * `unlessAborted(call(), signal)`.
  */
 import type { Clock } from './clock.ts';
 
