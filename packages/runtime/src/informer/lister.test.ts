@@ -31,7 +31,7 @@ describe('lister', () => {
     expect(namesOf(lister.list('ns-0'))).toEqual(['x-0', 'x-2']);
     write(named('x-3', 'ns-1'));
     expect(namesOf(lister.list('ns-1'))).toEqual(['x-1', 'x-3']);
-    const message = 'Listing by namespace without an index reads the whole cache';
+    const message = 'Listing by namespace without the index `namespace` reads the whole cache';
     expect(logger.lines).toEqual([{ kind: 'warn', message, facts: { namespace: 'ns-0' } }]);
   });
 

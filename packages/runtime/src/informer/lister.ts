@@ -43,7 +43,7 @@ export function createLister<T extends KubeObject>({ content, mutations, logger 
   const byScan = (namespace: string): readonly T[] => {
     if (!warned) {
       warned = true;
-      logger.warn('Listing by namespace without an index reads the whole cache', { namespace });
+      logger.warn('Listing by namespace without the index `namespace` reads the whole cache', { namespace });
     }
     return merged(content.store().objects, () => true).filter((object) => object.metadata?.namespace === namespace);
   };
