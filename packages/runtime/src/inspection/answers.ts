@@ -36,6 +36,8 @@ export interface LoopAnswer {
     readonly text: string | null;
   } | null;
   readonly backoff: { readonly failures: number; readonly nextAt: string | null } | null;
+  /** The next run that is already certain, whatever asked for it: a backoff, or `requeueAfter`. */
+  readonly nextAt: string | null;
   readonly memory: readonly string[];
 }
 
@@ -58,6 +60,7 @@ export function answerOf(clock: Times, { loop, running, last }: Inspected, subje
   const memory = loop.remembered(key);
   const { waiting: depth, running: busy } = loop.queue.state();
   const wall = wallOf(clock);
+  const nextAt = dueMs === undefined ? null : wall(dueMs);
   return {
     known:
       isFound ||
@@ -78,7 +81,8 @@ export function answerOf(clock: Times, { loop, running, last }: Inspected, subje
     },
     run: run === undefined ? null : runOf(run, wall),
     last: decision === undefined ? null : lastOf(decision),
-    backoff: failures === 0 ? null : { failures, nextAt: dueMs === undefined ? null : wall(dueMs) },
+    backoff: failures === 0 ? null : { failures, nextAt },
+    nextAt,
     memory,
   };
 }

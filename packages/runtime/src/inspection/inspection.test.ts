@@ -5,7 +5,7 @@ import { createFakeApiServer, FakeClock, recordingTracer, seededRandom, settle }
 import { createApiClient } from '../api/create-client.ts';
 import type { PersistentVolume } from '../api/objects.ts';
 import { persistentVolumes } from '../api/resource.ts';
-import { type Conclusion, done, retry } from '../controller/reconcile.ts';
+import { type Conclusion, done, requeueAfter, retry } from '../controller/reconcile.ts';
 import { createInformerFactory } from '../informer/factory.ts';
 import { keyOf, type ObjectKey, toObjectKey } from '../informer/key.ts';
 import { silentLogger } from '../log/logger.ts';
@@ -142,6 +142,7 @@ it('given a call under way, then its run is reported with row, method and deadli
     },
     last: null,
     backoff: null,
+    nextAt: null,
     memory: [],
   });
   expect(ask('c')?.queue).toMatchObject({ depth: 2, place: 2, waitingSince: now });
@@ -159,6 +160,7 @@ it('given a run that has failed, then its decision is reported with code and tex
     last: { row: 'L5', action: 'conclude', tookSeconds: 2.5, code: 'DeadlineExceeded', text: 'label' },
     backoff: { failures: 1 },
   });
+  expect(answer?.nextAt).toBe(answer?.backoff?.nextAt);
   const waitMs = Date.parse(answer?.backoff?.nextAt ?? '') - clock.nowMs();
   expect(waitMs).toBeGreaterThanOrEqual(1_000);
   expect(waitMs).toBeLessThanOrEqual(1_100);
@@ -168,6 +170,21 @@ it('given a run that has failed, then its decision is reported with code and tex
   expect(ask('a')?.run?.method).toBe('Label');
   await endCall();
   expect(ask('a')).toMatchObject({ last: { row: 'L3', code: null, text: null }, backoff: null });
+});
+
+it('[runtime#261] given a key that is to be looked at again later, then the time of its next run is reported, and no backoff', async () => {
+  const { ask, clock } = await start({
+    names: ['a'],
+    spec: {
+      // oxlint-disable-next-line require-yield -- a flow without steps
+      flow: function* () {
+        return conclude('L2', requeueAfter(297_000));
+      },
+    },
+  });
+  const nextAt = new Date(clock.nowMs() + 297_000).toISOString();
+  await clock.advance(1_000);
+  expect(ask('a')).toMatchObject({ run: null, backoff: null, nextAt });
 });
 
 it('given a run that throws, then its last row is reported with the text of the defect', async () => {
