@@ -412,10 +412,11 @@ describe('a program around loops', () => {
 
   const webhooks = (serve: Webhooks['serve']): Webhooks => ({ admission: [], port: 9443, certificates: '/', serve });
 
-  it('[runtime#238] given a standby with webhooks, then they are served until it ends', async () => {
+  it('[runtime#238] [runtime#262] given a standby with webhooks, then they are served until it ends, and get the metrics of the program', async () => {
     const happened: string[] = [];
-    const served = webhooks(async ({ logger }) => {
+    const served = webhooks(async ({ logger, metrics }) => {
       logger.info(0, 'webhooks');
+      expect(metrics?.counter({ name: 'reviews', help: '' })).toHaveProperty('inc');
       happened.push('served');
       return { port: 1, [Symbol.asyncDispose]: async () => void happened.push('closed') };
     });

@@ -3,7 +3,7 @@
  * Webhooks of an operator. A door of its own: most controllers have none, and so load neither its server nor TLS for it.
  */
 export { defineWebhooks } from './webhooks.ts';
-export type { ServedWebhooks, Webhooks, WebhooksSpec } from './webhooks.ts';
+export type { ServedWebhooks, Webhooks, WebhooksDeps, WebhooksSpec } from './webhooks.ts';
 export type { WebhookLimits } from './server.ts';
 export { mutatingWebhook, validatingWebhook } from './admission-webhook.ts';
 export type {

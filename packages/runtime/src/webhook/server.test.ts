@@ -4,7 +4,15 @@ import { request } from 'node:https';
 import { Socket } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, expect, it, vi } from 'vitest';
-import { createTestAuthority, FakeClock, recordingLogger, settle, until } from '../../testing/index.ts';
+import {
+  createTestAuthority,
+  FakeClock,
+  recordingLogger,
+  recordingMetrics,
+  settle,
+  until,
+} from '../../testing/index.ts';
+import { createReviewCounter } from './review-metrics.ts';
 import { defaultLimits, startWebhookServer, type WebhookLimits } from './server.ts';
 import type { ReviewAnswer, ReviewPorts, Webhook } from './webhook.ts';
 
@@ -34,13 +42,16 @@ async function serving(limits: Partial<WebhookLimits> = {}, more: readonly Webho
   const { running, webhook } = aWebhook();
   const clock = new FakeClock();
   const log = recordingLogger();
+  const metrics = recordingMetrics();
+  const countReview = createReviewCounter(clock, metrics, [webhook.path]);
   const server = await startWebhookServer(
-    { log, clock },
+    { log, clock, countReview },
     { webhooks: [webhook, ...more], listen: { port: 0 }, pair, limits: { ...defaultLimits, ...limits } },
   );
   return {
     clock,
     log,
+    metrics,
     running,
     port: server.port,
     stop: () => server[Symbol.asyncDispose](),
@@ -225,4 +236,37 @@ it('given a connection after its answer, then it stays open longer than the API 
   await new Promise((resolve) => socket.once('data', resolve));
   await until(() => timeouts.mock.calls.at(-1)?.[0] === 120_000);
   socket.destroy();
+});
+
+const webhook = '/review';
+const name = (family: string): string => `controller_runtime_webhook_${family}`;
+
+it('[runtime#262] given reviews, then those that run are in flight, and each answer is counted by path and status, with its duration', async () => {
+  await using server = await serving({ reviews: 1 });
+  const { metrics } = server;
+  const counted = () => ['200', '429'].map((code) => metrics.value(name('requests_total'), { webhook, code }));
+  const inFlight = () => metrics.value(name('requests_in_flight'), { webhook });
+  expect([counted(), inFlight()]).toEqual([[0, undefined], 0]);
+  const first = ask(server.port);
+  await until(() => server.running.length === 1);
+  await server.clock.advance(1_500);
+  expect((await ask(server.port)).status).toBe(429);
+  expect([counted(), inFlight()]).toEqual([[0, 1], 1]);
+  server.running[0]?.answer(ok);
+  await first;
+  expect([counted(), inFlight()]).toEqual([[1, 1], 0]);
+  expect(metrics.observations(name('latency_seconds'), { webhook })).toEqual([0, 1.5]);
+  await ask(server.port, { path: '/readyz' });
+  expect(metrics.observations(name('latency_seconds'), { webhook })).toHaveLength(2);
+});
+
+it('[runtime#262] given a client that goes away before its answer, then the review has a duration and no status', async () => {
+  await using server = await serving();
+  const socket = await secured(server.port);
+  socket.write('POST /review HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx');
+  await until(() => server.running.length === 1);
+  socket.destroy();
+  await until(() => server.metrics.value(name('requests_in_flight'), { webhook }) === 0);
+  expect(server.metrics.observations(name('latency_seconds'), { webhook })).toEqual([0]);
+  expect(server.metrics.value(name('requests_total'), { webhook, code: '200' })).toBe(0);
 });

@@ -20,6 +20,7 @@ import type { Logger } from '../log/logger.ts';
 import type { Pair } from '../tls/certificates.ts';
 import { openSockets } from '../tls/open-sockets.ts';
 import { textAnswer, tooLarge } from './read-review.ts';
+import type { ReviewCounter } from './review-metrics.ts';
 import { readyPath, type ReviewAnswer, type ReviewBody, type Webhook } from './webhook.ts';
 
 export interface WebhookLimits {
@@ -61,6 +62,8 @@ export interface WebhookServer extends AsyncDisposable {
 export interface WebhookServerDeps {
   readonly log: Logger;
   readonly clock: Clock;
+  /** Default: reviews are not counted. */
+  readonly countReview?: ReviewCounter | undefined;
 }
 
 export interface WebhookServerOptions {
@@ -73,7 +76,7 @@ export interface WebhookServerOptions {
 
 /** Rejects if the address cannot be listened on. */
 export async function startWebhookServer(
-  { log, clock }: WebhookServerDeps,
+  { log, clock, countReview }: WebhookServerDeps,
   { webhooks, listen: address, pair, limits }: WebhookServerOptions,
 ): Promise<WebhookServer> {
   const byPath = new Map(webhooks.map((webhook) => [webhook.path, webhook]));
@@ -85,18 +88,29 @@ export async function startWebhookServer(
   async function serve(exchange: HttpExchange): Promise<void> {
     const [path = ''] = (exchange.request.url ?? '').split('?');
     const webhook = byPath.get(path);
-    if (webhook !== undefined) return await review(webhook, exchange);
+    if (webhook !== undefined) return await counted(webhook, exchange);
     send(exchange, path === readyPath ? ready : notFound);
   }
 
-  async function review(webhook: Webhook, exchange: HttpExchange): Promise<void> {
+  async function counted(webhook: Webhook, exchange: HttpExchange): Promise<void> {
+    const ended = countReview?.(webhook.path);
+    let code: number | undefined;
+    try {
+      code = await review(webhook, exchange);
+    } finally {
+      ended?.(code);
+    }
+  }
+
+  /** Resolves with the status that was sent; undefined: the client is gone. */
+  async function review(webhook: Webhook, exchange: HttpExchange): Promise<number | undefined> {
     const { 'content-type': contentType, accept } = exchange.request.headers;
     const body = await exchange.body(webhook.maxBodyBytes(contentType));
     if (body === 'too large') return send(exchange, tooLarge);
     using place = running.enter(body.length);
     if (place === undefined) return send(exchange, busy, { 'retry-after': '1' });
     const answer = await reviewed(webhook, { contentType, accept, body }, exchange);
-    if (answer !== undefined) send(exchange, answer);
+    return answer && send(exchange, answer);
   }
 
   /** Undefined: the client is gone. */
@@ -116,9 +130,10 @@ export async function startWebhookServer(
     });
   }
 
-  function send(exchange: HttpExchange, { status, contentType, body }: ReviewAnswer, headers: Headers = {}): void {
+  function send(exchange: HttpExchange, { status, contentType, body }: ReviewAnswer, headers: Headers = {}): number {
     const last = isStopping ? { connection: 'close' } : {};
     exchange.send({ status, headers: { 'content-type': contentType, ...headers, ...last }, body: Buffer.from(body) });
+    return status;
   }
 
   async function ended(): Promise<void> {

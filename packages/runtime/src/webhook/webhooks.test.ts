@@ -15,6 +15,7 @@ import {
   until,
 } from '../../testing/index.ts';
 import { configMaps } from '../api/common-resources.ts';
+import { createRegistry } from '../metrics/registry.ts';
 import { allowed, conversionWebhook, defineWebhooks, denied, validatingWebhook, type Webhook } from './index.ts';
 
 const authority = createTestAuthority();
@@ -70,15 +71,31 @@ function review(port: number, name: string): Promise<unknown> {
   });
 }
 
-it('[runtime#230] given a validating webhook, when it is asked over TLS, then it allows and denies', async () => {
+it('[runtime#230] [runtime#262] given a validating webhook, when it is asked over TLS, then it allows and denies, and both are counted', async () => {
   const clock = new FakeClock();
   const logger = recordingLogger();
+  const metrics = createRegistry();
   const webhooks = defineWebhooks({ webhooks: [named], listen: ':0', certificates: certificates() });
-  await using served = await webhooks.serve({ clock, logger });
+  await using served = await webhooks.serve({ clock, logger, metrics });
   expect(await review(served.port, 'good')).toEqual({ uid: 'review-1', allowed: true });
   expect(await review(served.port, 'bad')).toMatchObject({ allowed: false, status: { code: 403, message: 'not bad' } });
   const facts = { port: served.port, paths: ['/named.example.com'] };
   expect(logger.lines).toEqual([{ kind: 'info', level: 0, message: 'Serving webhooks', facts }]);
+  const text = await metrics.text();
+  for (const line of [
+    '# HELP controller_runtime_webhook_requests_total Total number of admission requests by HTTP status code.',
+    '# TYPE controller_runtime_webhook_requests_total counter',
+    'controller_runtime_webhook_requests_total{code="200",webhook="/named.example.com"} 2',
+    '# HELP controller_runtime_webhook_latency_seconds Histogram of the latency of processing admission requests',
+    '# TYPE controller_runtime_webhook_latency_seconds histogram',
+    '# HELP controller_runtime_webhook_requests_in_flight Current number of admission requests being served.',
+    '# TYPE controller_runtime_webhook_requests_in_flight gauge',
+    'controller_runtime_webhook_requests_in_flight{webhook="/named.example.com"} 0',
+  ]) {
+    expect(text).toContain(`${line}\n`);
+  }
+  const bounds = [...text.matchAll(/le="(.+)"/g)].map(([, bound]) => Number(bound));
+  expect(bounds).toEqual([0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, NaN]);
 });
 
 it('given a certificate that is replaced, then the next connection has it; when they end, then nothing is left', async () => {

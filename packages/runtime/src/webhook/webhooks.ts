@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import type { Clock } from '../clock/clock.ts';
 import { parseListenAddress, toListenOptions } from '../diagnostics/listen-address.ts';
 import type { Logger } from '../log/logger.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import { readPair, watchPair } from '../tls/certificates.ts';
+import { createReviewCounter } from './review-metrics.ts';
 import { defaultLimits, startWebhookServer, type WebhookLimits } from './server.ts';
 import { type AdmissionDeclaration, readyPath, type Webhook } from './webhook.ts';
 
@@ -33,7 +35,14 @@ export interface Webhooks {
    * `runController` does it. Rejects if the address cannot be listened on, and if the certificate cannot be read. Disposing waits for the reviews that
    * run.
    */
-  readonly serve: (deps: { readonly clock: Clock; readonly logger: Logger }) => Promise<ServedWebhooks>;
+  readonly serve: (deps: WebhooksDeps) => Promise<ServedWebhooks>;
+}
+
+export interface WebhooksDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Gets the families of controller-runtime about webhooks, once. Default: reviews are not counted. */
+  readonly metrics?: Metrics;
 }
 
 /** Throws for an address that is none, and for two webhooks of one path. */
@@ -47,7 +56,7 @@ export function defineWebhooks({ webhooks, listen = ':9443', ...spec }: Webhooks
     admission: webhooks.flatMap(({ admission }) => admission ?? []),
     port: address.port,
     certificates,
-    serve: async ({ clock, logger: log }) => {
+    serve: async ({ clock, logger: log, metrics }) => {
       const files = { certFile: join(certificates, 'tls.crt'), keyFile: join(certificates, 'tls.key') };
       const pair = await readPair(files).catch((cause: Error) => {
         const { certFile, keyFile } = files;
@@ -56,8 +65,10 @@ export function defineWebhooks({ webhooks, listen = ':9443', ...spec }: Webhooks
       });
       const limits = { ...defaultLimits, ...spec.limits };
       const options = { webhooks, listen: await toListenOptions(address), pair, limits };
-      const server = await startWebhookServer({ clock, log }, options);
-      log.info(0, 'Serving webhooks', { port: server.port, paths: webhooks.map(({ path }) => path) });
+      const served = webhooks.map(({ path }) => path);
+      const countReview = metrics && createReviewCounter(clock, metrics, served);
+      const server = await startWebhookServer({ clock, log, countReview }, options);
+      log.info(0, 'Serving webhooks', { port: server.port, paths: served });
       const stop = new AbortController();
       const watched = watchPair({ clock, log }, { ...files, current: pair }, { use: server.use, signal: stop.signal });
       return {
