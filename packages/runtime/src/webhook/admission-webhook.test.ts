@@ -380,3 +380,20 @@ it('given a change that is not to an object of the kind, then it does not compil
   const field = mutatingWebhook({ ...spec, mutate: () => changed({ dota: {} }) });
   expect([number.path, field.path]).toEqual([`/${name}`, `/${name}`]);
 });
+
+it.each(['a', 'a.b', 'a..b.c', 'A.b.c', '-a.b.c', 'a.b.c-', 'a_b.c.d', '', `${'a'.repeat(250)}.b.c`])(
+  '[runtime#263] given the name %s, which the API server does not take, then the webhook is refused where it is defined',
+  (refused) => {
+    const spec = { name: refused, resource: configMaps, operations: ['CREATE'] } as const;
+    const message = `webhook name ${refused}: it must have three segments or more`;
+    expect(() => validatingWebhook({ ...spec, validate: () => allowed })).toThrow(message);
+    expect(() => mutatingWebhook({ ...spec, mutate: () => allowed })).toThrow(message);
+  },
+);
+
+it('[runtime#263] given a name of three segments, then the webhook has it', () => {
+  const longest = `${'a'.repeat(249)}.b.c`;
+  const spec = { resource: configMaps, operations: ['CREATE'], validate: () => allowed } as const;
+  const names = ['a.b.c', 'a-1.b.c.d', longest];
+  expect(names.map((each) => validatingWebhook({ ...spec, name: each }).path)).toEqual(names.map((each) => `/${each}`));
+});

@@ -46,7 +46,7 @@ export interface AdmissionConfiguration {
 }
 
 export interface AdmissionSpec<T extends KubeObject, O extends Operation> extends Declared<T, O> {
-  /** The name of the webhook, with at least three segments: `pages.websites.example.com`. */
+  /** The name of the webhook, with at least three segments, lower case: `pages.websites.example.com`. */
   readonly name: string;
   /** Default: `/` and the name. */
   readonly path?: string;
@@ -70,12 +70,14 @@ export interface AdmissionWebhook extends Webhook {
   readonly respond: (request: AdmissionRequest, ports?: ReviewPorts) => Promise<AdmissionResponse>;
 }
 
+/** Throws for a name that the API server does not take. */
 export function validatingWebhook<T extends KubeObject, O extends Operation>(
   spec: ValidatingSpec<T, O>,
 ): AdmissionWebhook {
   return admissionWebhook('validating', spec, spec.validate);
 }
 
+/** Throws for a name that the API server does not take. */
 export function mutatingWebhook<T extends KubeObject, O extends Exclude<Operation, 'DELETE'>>(
   spec: MutatingSpec<T, O>,
 ): AdmissionWebhook {
@@ -86,6 +88,8 @@ export function mutatingWebhook<T extends KubeObject, O extends Exclude<Operatio
 const formats: Formats = [jsonFormat(7 * 1024 * 1024)];
 const maxValues = 350_000;
 const { apiVersion, kind } = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' } as const;
+/** A name that the API server takes: a subdomain of DNS with three segments. */
+const qualified = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?){2,}$/;
 /** No request waits for an answer of a function that a test calls. */
 const alone: ReviewPorts = { logger: silentLogger, signal: new AbortController().signal };
 
@@ -100,6 +104,9 @@ function admissionWebhook<T extends KubeObject, O extends Operation>(
   handle: Handler<T, O>,
 ): AdmissionWebhook {
   const { name, path = `/${name}` } = spec;
+  if (name.length > 253 || !qualified.test(name)) {
+    throw new Error(`webhook name ${name}: it must have three segments or more, as in pages.websites.example.com`);
+  }
   const respond = async (given: JsonObject, ports: ReviewPorts): Promise<AdmissionResponse> => {
     const { uid } = given as { readonly uid: string };
     const read = readRequest(given, spec);
