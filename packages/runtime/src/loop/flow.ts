@@ -16,7 +16,7 @@ export interface FlowStep {
 
 export type Flow<T> = Generator<FlowStep, T, unknown>;
 
-/** One step: `const marked = yield* perform('E10', mark, claim)`. The function throws what fails. */
+/** One step: `const marked = yield* perform('E10', mark, claim)`. The function throws what fails. Its name is that of the step. */
 export function* perform<Run, Args extends readonly unknown[], T>(
   row: string,
   step: (run: Run, ...args: Args) => T,
