@@ -86,7 +86,8 @@ export interface RunControllerOptions extends Partial<ApiParts>, Partial<Program
   /**
    * How long nothing of a cache may arrive before it has synced: the log then names its watch, with the last failure, and the program ends with 1,
    * so that restarts of its pod show that a definition or a right is missing. Default 300,000: a server that accepts a watch and sends nothing is
-   * asked for a list after 150 s. 0: it waits for ever. `optional` watches are not waited for.
+   * asked for a list after 150 s. 0: it waits for ever. `optional` watches are not waited for. The time begins with the lease, before which there
+   * are no caches.
    */
   readonly syncTimeoutMs?: number | undefined;
 }
