@@ -116,7 +116,14 @@ export { controllerOf, controllerReference, isOwnedBy, ownerReference } from './
 export type { OwnerReference } from './api/owner-references.ts';
 export { mayHaveHappened } from './api/may-have-happened.ts';
 export { changeObject, changeObjectOnce } from './api/change-object.ts';
-export type { ChangedOnce, ChangeObjectDeps, MergePatch, ObjectChange } from './api/change-object.ts';
+export type {
+  ChangedOnce,
+  ChangeObjectDeps,
+  MergePatch,
+  ObjectChange,
+  PatchedFields,
+  PatchOf,
+} from './api/change-object.ts';
 export { definedOnly } from './api/defined-only.ts';
 export type { Defined } from './api/defined-only.ts';
 export { findObject, gettingByList } from './api/find-object.ts';

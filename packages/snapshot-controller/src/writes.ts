@@ -13,6 +13,7 @@ import {
   ignoreNotFound,
   type KubeObject,
   type LoopPorts,
+  type MergePatch,
   type ObjectChange,
   type ObjectMeta,
   type Resource,
@@ -208,7 +209,7 @@ export async function readAgain<T extends KubeObject>(writing: Writing<T>, objec
 
 function change<T extends KubeObject>(
   { resource, signal, ...deps }: Writing<T>,
-  wanted: Omit<ObjectChange<T>, 'resource'>,
+  wanted: Omit<ObjectChange<T, MergePatch>, 'resource'>,
 ): Promise<T> {
-  return changeObject(deps, { ...wanted, resource }, { signal });
+  return changeObject<T, MergePatch>(deps, { ...wanted, resource }, { signal });
 }

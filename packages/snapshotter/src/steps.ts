@@ -199,7 +199,7 @@ export function release<T extends ContentTypes>(run: ContentRun<T>, content: T['
   });
 }
 
-type Change<T extends ContentTypes> = Omit<ObjectChange<T['content']>, 'resource'>;
+type Change<T extends ContentTypes> = Omit<ObjectChange<T['content'], MergePatch>, 'resource'>;
 
 function changeStatus<T extends ContentTypes>(
   run: ContentRun<T>,
@@ -226,5 +226,5 @@ function write<T extends ContentTypes>(
   changed: Change<T>,
 ): Promise<T['content']> {
   const deps = { client, clock, random, cache: caches.contents };
-  return changeObject<T['content']>(deps, { ...changed, resource: kind.resource }, { signal });
+  return changeObject<T['content'], MergePatch>(deps, { ...changed, resource: kind.resource }, { signal });
 }

@@ -21,7 +21,7 @@ export interface ChangeObjectDeps<T extends KubeObject> extends ConflictRetryDep
   readonly cache: WrittenCache<T>;
 }
 
-export interface ObjectChange<T extends KubeObject> {
+export interface ObjectChange<T extends KubeObject, Patch = PatchOf<T>> {
   readonly resource: Resource<T>;
   /** However old. */
   readonly object: T;
@@ -32,21 +32,31 @@ export interface ObjectChange<T extends KubeObject> {
    * The patch that makes this state what it has to be; undefined: nothing has to change. Called for `object`, and after each
    * conflict for the state that the server has then. Must not name the UID or the resource version.
    */
-  readonly patch: (object: T) => MergePatch | undefined;
+  readonly patch: (object: T) => Patch | undefined;
 }
 
-/** Null removes a field. */
+/** A patch of any kind: the type argument of code that works on several. Null removes a field. */
 export type MergePatch = Readonly<Record<string, unknown>> & {
   readonly metadata?: Readonly<Record<string, unknown>>;
 };
+
+/** A patch with the fields of one kind only. A kind that has no fields of its own, as `KubeObject`, takes any. */
+export type PatchOf<T> = keyof T extends keyof KubeObject ? MergePatch : PatchedFields<T>;
+
+/** Some of the fields of a value, at any depth. Null removes one; a list is whole. */
+export type PatchedFields<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { readonly [K in keyof T]?: PatchedFields<T[K]> | null | undefined }
+    : T;
 
 /**
  * Resolves with the object as it is stored then; with `object` if nothing had to change. Rejects as the client does: NotFound when the
  * object is gone, the last conflict after five in a row, or when another object has its name.
  */
-export async function changeObject<T extends KubeObject>(
+export async function changeObject<T extends KubeObject, Patch = PatchOf<T>>(
   deps: ChangeObjectDeps<T>,
-  change: ObjectChange<T>,
+  change: ObjectChange<T, NoInfer<Patch>>,
   options: CallOptions = {},
 ): Promise<T> {
   const { resource, object } = change;
@@ -65,9 +75,9 @@ export interface ChangedOnce<T extends KubeObject> {
  * for an object that has not changed is a failure like any other: an admission webhook may answer so each time, and another look at the
  * same object would only bring the same answer.
  */
-export async function changeObjectOnce<T extends KubeObject>(
+export async function changeObjectOnce<T extends KubeObject, Patch = PatchOf<T>>(
   deps: Pick<ChangeObjectDeps<T>, 'client' | 'cache'>,
-  change: ObjectChange<T>,
+  change: ObjectChange<T, NoInfer<Patch>>,
   options: CallOptions = {},
 ): Promise<ChangedOnce<T>> {
   const { resource, object } = change;
@@ -85,11 +95,11 @@ export async function changeObjectOnce<T extends KubeObject>(
 /** Sends the patch for this state of the object; nothing if nothing has to change. */
 function sender<T extends KubeObject>(
   { client, cache }: Pick<ChangeObjectDeps<T>, 'client' | 'cache'>,
-  { resource, subresource, type = 'merge', patch }: ObjectChange<T>,
+  { resource, subresource, type = 'merge', patch }: ObjectChange<T, unknown>,
   options: CallOptions,
 ): (known: T) => Promise<T> {
   return async (known) => {
-    const body = patch(known);
+    const body = patch(known) as MergePatch | undefined;
     if (body === undefined) return known;
     const { uid, resourceVersion } = known.metadata ?? {};
     const metadata = { ...body.metadata, uid, resourceVersion };

@@ -5,7 +5,7 @@
  * result is the same. Why the finalizer has to come or go follows from other objects, of which the version of this one says nothing. Custom
  * resources take only the whole list: there the request carries the version, and is made again after a conflict.
  */
-import { changeObject, type ChangeObjectDeps } from '../api/change-object.ts';
+import { changeObject, type ChangeObjectDeps, type MergePatch } from '../api/change-object.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { isBuiltIn, type Resource } from '../api/resource.ts';
 import { writeObject } from '../api/write-object.ts';
@@ -52,7 +52,7 @@ async function changeList<T extends KubeObject>(
     const finalizers = listOf(known, finalizer);
     return finalizers && { metadata: { finalizers } };
   };
-  return changeObject(deps, { resource, object, patch }, { signal });
+  return changeObject<T, MergePatch>(deps, { resource, object, patch }, { signal });
 }
 
 async function patchMetadata<T extends KubeObject>(
