@@ -1,98 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Stories of a controller that copies an annotation into a label, and of the same controller with one mistake each. */
+/** Stories of the controller in owners-fixture.ts, and of the same controller with one mistake each. */
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../src/api/objects.ts';
 import type { PolicyRule } from '../../src/api/policy-rule.ts';
 import { persistentVolumes } from '../../src/api/resource.ts';
-import { type Conclusion, done, dropped, retry } from '../../src/controller/reconcile.ts';
-import { keyOf, type ObjectKey, splitKey } from '../../src/informer/key.ts';
-import { defineLoop } from '../../src/loop/define-loop.ts';
-import { conclude, type Flow, orEnd, perform } from '../../src/loop/flow.ts';
-import type { Loop, LoopTypes, Run } from '../../src/loop/loop.ts';
+import type { EventRecorder } from '../../src/event-recorder/recorder.ts';
+import { keyOf, type ObjectKey } from '../../src/informer/key.ts';
 import { playStories, type Stories } from './index.ts';
+import { owners, storiesOf } from './owners-fixture.ts';
 import { play } from './play.ts';
 import { mishaps } from './story.ts';
-
-interface Owners extends LoopTypes {
-  key: ObjectKey;
-  watched: { volumes: KubeObject };
-  observed: { volume: KubeObject | undefined };
-  conclusion: Conclusion;
-}
-
-interface Mistakes {
-  readonly givesUp?: true;
-  /** Writes what is there already. */
-  readonly always?: true;
-  /** Volumes that were seen once are not looked at again. */
-  readonly memory?: Set<ObjectKey>;
-  /** In place of the owner. */
-  readonly label?: string;
-  /** Before the label is written. */
-  readonly spoils?: (volume: KubeObject) => void;
-  /** Outside of the cluster. */
-  readonly publish?: (key: ObjectKey, owner: string) => Promise<unknown>;
-}
-
-let touches = 0;
-
-function owners({ givesUp, always, memory, label, spoils, publish }: Mistakes): Loop {
-  async function setLabel({ client, key, signal }: Run<Owners>, owner: string): Promise<void> {
-    await publish?.(key, owner);
-    const body = { metadata: { labels: { owner }, annotations: { touched: always && `${(touches += 1)}` } } };
-    await client.patch({ resource: persistentVolumes, ref: splitKey(key) }, { type: 'merge', body }, { signal });
-  }
-  function* flow({ volume }: Owners['observed']): Flow<Conclusion> {
-    const owner = volume?.metadata?.annotations?.['owner'];
-    if (volume === undefined || owner === undefined) return conclude('L1', done);
-    if (!always && volume.metadata?.labels?.['owner'] === owner) return conclude('L2', done);
-    if (memory?.has(keyOf(volume))) return conclude('L2', done);
-    spoils?.(volume);
-    yield* orEnd(perform('L3', setLabel, label ?? owner), (error) => conclude('L4', givesUp ? dropped : retry(error)));
-    memory?.add(keyOf(volume));
-    return conclude('L3', done);
-  }
-  return defineLoop<Owners>({
-    name: 'owners',
-    settings: { workerThreads: 2, retryIntervalStartMs: 1_000, retryIntervalMaxMs: 60_000 },
-    watches: { volumes: { resource: persistentVolumes } },
-    primary: { watch: 'volumes', keyOf },
-    handlers: { volumes: ({ current }) => current && keyOf(current) },
-    observe: (caches, key) => ({ volume: caches.volumes.get(key) }),
-    flow,
-  });
-}
-
-const names = ['a', 'b', 'c'];
-
-function storiesOf(mistakes: Mistakes, more: Partial<Stories> = {}): Stories {
-  return {
-    // A loop that writes without end would send twenty requests a second.
-    controller: () => ({ name: 'owners', loops: [owners(mistakes)], lease: { name: 'owners' }, qps: 1, burst: 1 }),
-    objects: names.map((name) => ({ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name }, spec: {} })),
-    acts: {
-      'a user names an owner': (objects, dice) =>
-        objects.change(persistentVolumes, { name: dice.pick(names) }, (object) => ({
-          ...object,
-          metadata: { ...object.metadata, annotations: { owner: dice.pick(['ada', 'grace']) } },
-        })),
-    },
-    finally: (objects) => {
-      for (const { metadata = {} } of objects.list(persistentVolumes)) {
-        expect(metadata.labels?.['owner']).toBe(metadata.annotations?.['owner']);
-      }
-    },
-    ...more,
-  };
-}
 
 it('given a controller without a mistake, then no story fails', async () => {
   await expect(playStories(storiesOf({}), { count: 10 })).resolves.toBeUndefined();
 }, 120_000);
 
 it.each([
-  ['gives up after a failure', { givesUp: true }, /expected .* to be/],
-  ['remembers what it has done', { memory: new Set<ObjectKey>() }, /expected .* to be/],
+  ['gives up after a failure', { givesUp: true }, /a label is not the owner/],
+  ['remembers what it has done', { memory: new Set<ObjectKey>() }, /a label is not the owner/],
   ['writes without need', { always: true }, /it still writes when nothing happens any more: patch/],
   [
     'throws in one run',
@@ -125,6 +50,29 @@ it('given rules that allow what the controller does, then no story fails, and wi
   await expect(playStories(ruled(patch), { count: 3 })).resolves.toBeUndefined();
   await expect(playStories(ruled(), { count: 3, shrinkAttempts: 1 })).rejects.toThrow(
     /^seed \d: the rules of the controller do not allow patch \/api\/v1\/persistentvolumes\/[abc]\n/,
+  );
+}, 120_000);
+
+it('given a controller that writes events in the namespace `default`, and no rule for them, then a story names the request', async () => {
+  const recording = (...rules: readonly PolicyRule[]): Stories => {
+    const { controller, ...stories } = storiesOf({});
+    const recordedBy = (events: EventRecorder) => async (name: ObjectKey) => {
+      const volume = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name } };
+      events.record(volume, { type: 'Normal', reason: 'Owned', message: 'it has an owner' });
+    };
+    return {
+      ...stories,
+      controller: (outside) => ({
+        ...controller(outside),
+        loops: ({ events }) => [owners({ publish: recordedBy(events) })],
+        rules: [{ apiGroups: [''], resources: ['persistentvolumes'], verbs: ['patch'] }, ...rules],
+      }),
+    };
+  };
+  const eventRule = { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] };
+  await expect(playStories(recording(eventRule), { count: 3 })).resolves.toBeUndefined();
+  await expect(playStories(recording(), { count: 3, shrinkAttempts: 1 })).rejects.toThrow(
+    /^seed 1: the rules of the controller do not allow create \/api\/v1\/namespaces\/default\/events\n/,
   );
 }, 120_000);
 

@@ -12,8 +12,8 @@ import { type Container, startContainer } from '../world/container.ts';
 import type { ScheduledProcess } from '../world/schedule.ts';
 import type { StoryController } from './story.ts';
 
-/** Where the controller runs. */
-export const storyNamespace = 'default';
+/** Where the controller runs: no objects of a story are there, so that the rights of its lease do not stand in for others. */
+export const storyNamespace = 'controller-system';
 
 export interface ReplicaDeps {
   /** Another process for each start. */
