@@ -42,7 +42,9 @@ import {
   type Run,
   runController,
   type RunControllerOptions,
+  unlessAborted,
   withCondition,
+  withDeadline,
 } from '@csi-sidecars/runtime';
 import {
   type AdmissionWebhook,
@@ -102,7 +104,7 @@ function* serve({ website, page, deployment }: Websites['observed']): Flow<Concl
 const replicasOf = ({ spec }: Website): number => spec.replicas ?? 1;
 
 async function release(step: Step, website: Website): Promise<void> {
-  await step.context.zone.remove(zoneNameOf(website));
+  await inTime(step, step.context.zone.remove(zoneNameOf(website)));
   const target = { resource: websites, object: website, finalizer };
   await removeFinalizer({ ...step, cache: step.caches.websites }, target, step.signal);
 }
@@ -110,7 +112,12 @@ async function release(step: Step, website: Website): Promise<void> {
 async function publish(step: Step, website: Website): Promise<void> {
   const target = { resource: websites, object: website, finalizer };
   await addFinalizer({ ...step, cache: step.caches.websites }, target, step.signal);
-  await step.context.zone.add(zoneNameOf(website));
+  await inTime(step, step.context.zone.add(zoneNameOf(website)));
+}
+
+/** A service that does not answer would hold the key for ever. The call itself goes on: one that takes a signal gets `own`. */
+function inTime({ clock, signal }: Step, call: Promise<void>): Promise<void> {
+  return withDeadline(clock, { parent: signal, ms: 10_000 }, (own) => unlessAborted(call, own));
 }
 
 async function apply({ client, signal }: Step, website: Website): Promise<void> {

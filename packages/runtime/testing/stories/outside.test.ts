@@ -5,7 +5,7 @@ import { createTimeLine } from '../world/time-line.ts';
 import { createOutside, type Outside } from './outside.ts';
 
 /** The kinds of faults in the order of the draw, and none. */
-const rolls = { refused: 0.1, lost: 0.5, late: 0.9, none: undefined } as const;
+const rolls = { refused: 0.1, lost: 0.3, late: 0.5, 'hung before': 0.7, 'hung after': 0.9, none: undefined } as const;
 
 function arrange(kind: keyof typeof rolls, isStorm = true) {
   const schedule = createSchedule({ seed: 1 });
@@ -42,12 +42,14 @@ it.each([
   ['refused', ['Error: zone add a: refused at 32'], 'zone add a: {"kind":"refused"}'],
   ['lost', ['added at 16', 'Error: zone add a: the answer is lost at 32'], 'zone add a: {"kind":"lost"}'],
   ['late', ['added at 16', 'id at 5032'], 'zone add a: {"kind":"late","ms":5000}'],
+  ['hung before', [], 'zone add a: {"kind":"hung","point":"before"}'],
+  ['hung after', ['added at 16'], 'zone add a: {"kind":"hung","point":"after"}'],
 ] as const)(
   'given a call to a service with the fault %s, then it takes effect and is answered as that says, and the time line has it',
   async (kind, expected, line) => {
     const { schedule, outside, add, seen, lines } = arrange(kind);
     add(outside);
-    await schedule.advanceTo(10_000);
+    await schedule.advanceTo(1_000_000);
     expect(seen).toEqual(expected);
     expect(lines()).toBe(`    0.016  ${'zones-0#1'.padEnd(24)} ${line}`);
   },

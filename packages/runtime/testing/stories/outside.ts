@@ -16,8 +16,9 @@ export interface Outside {
    * One call to a service: `what` names it in the story, and `effect` is what the service does. Resolves with what `effect` returns; rejects with what
    * it throws.
    *
-   * During the storm one call in five is refused before its effect, or rejects after it because the answer is lost, or is answered five seconds late.
-   * A call takes effect even if its process dies meanwhile. No answer reaches a dead process, and one that stands still gets it when it goes on.
+   * During the storm one call in five is refused before its effect, or rejects after it because the answer is lost, or is answered five seconds late,
+   * or never settles, with its effect or without: the caller needs a timeout. A call takes effect even if its process dies meanwhile. No answer
+   * reaches a dead process, and one that stands still gets it when it goes on.
    */
   readonly call: <T>(what: string, effect: () => T | Promise<T>) => Promise<T>;
   /** The time of the process. */
@@ -39,9 +40,17 @@ type OutsideFault =
   | { readonly kind: 'refused' }
   /** The call takes effect, and its caller does not learn of it. */
   | { readonly kind: 'lost' }
-  | { readonly kind: 'late'; readonly ms: number };
+  | { readonly kind: 'late'; readonly ms: number }
+  /** No answer ever comes. The call takes effect with `after`. */
+  | { readonly kind: 'hung'; readonly point: 'before' | 'after' };
 
-const faults: readonly OutsideFault[] = [{ kind: 'refused' }, { kind: 'lost' }, { kind: 'late', ms: 5_000 }];
+const faults: readonly OutsideFault[] = [
+  { kind: 'refused' },
+  { kind: 'lost' },
+  { kind: 'late', ms: 5_000 },
+  { kind: 'hung', point: 'before' },
+  { kind: 'hung', point: 'after' },
+];
 
 /** Draws nothing that requests of the API are drawn with. */
 export function createOutside({ services, draw, isStorm, note }: OutsideDeps): (process: ScheduledProcess) => Outside {
@@ -66,6 +75,7 @@ export function createOutside({ services, draw, isStorm, note }: OutsideDeps): (
           note(process.name, () => what + outcome);
           let deliver: () => void;
           try {
+            if (fault?.kind === 'hung' && fault.point === 'before') return;
             if (fault?.kind === 'refused') throw new Error(`${what}: refused`);
             const answer = await effect();
             if (fault?.kind === 'lost') throw new Error(`${what}: the answer is lost`);
@@ -74,6 +84,7 @@ export function createOutside({ services, draw, isStorm, note }: OutsideDeps): (
             if (outcome === '') outcome = `: ${String(error)}`;
             deliver = () => reject(error);
           }
+          if (fault?.kind === 'hung') return;
           process.post(deliver, delayMs() + (fault?.kind === 'late' ? fault.ms : 0));
         };
         if (!process.isDead) services.post(() => void perform(), delayMs());

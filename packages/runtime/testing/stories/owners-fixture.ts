@@ -2,6 +2,8 @@
 /** A controller that copies an annotation into a label, with mistakes to choose, and its stories. */
 import type { KubeObject } from '../../src/api/objects.ts';
 import { persistentVolumes } from '../../src/api/resource.ts';
+import { unlessAborted } from '../../src/api/transport.ts';
+import { withDeadline } from '../../src/clock/deadline.ts';
 import { type Conclusion, done, dropped, retry } from '../../src/controller/reconcile.ts';
 import { keyOf, type ObjectKey, splitKey } from '../../src/informer/key.ts';
 import { defineLoop } from '../../src/loop/define-loop.ts';
@@ -28,13 +30,17 @@ export interface Mistakes {
   readonly spoils?: (volume: KubeObject) => void;
   /** Outside of the cluster. */
   readonly publish?: (key: ObjectKey, owner: string) => Promise<unknown>;
+  /** Waits for the answer of `publish` for ever. */
+  readonly hasNoTimeout?: true;
 }
 
 let touches = 0;
 
-export function owners({ givesUp, always, memory, label, spoils, publish }: Mistakes): Loop {
-  async function setLabel({ client, key, signal }: Run<Owners>, owner: string): Promise<void> {
-    await publish?.(key, owner);
+export function owners({ givesUp, always, memory, label, spoils, publish, hasNoTimeout }: Mistakes): Loop {
+  async function setLabel({ client, clock, key, signal }: Run<Owners>, owner: string): Promise<void> {
+    const published = Promise.resolve(publish?.(key, owner));
+    const deadline = { parent: signal, ms: hasNoTimeout ? Infinity : 10_000 };
+    await withDeadline(clock, deadline, (own) => unlessAborted(published, own));
     const body = { metadata: { labels: { owner }, annotations: { touched: always && `${(touches += 1)}` } } };
     await client.patch({ resource: persistentVolumes, ref: splitKey(key) }, { type: 'merge', body }, { signal });
   }

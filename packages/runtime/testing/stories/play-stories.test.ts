@@ -7,7 +7,7 @@ import { persistentVolumes } from '../../src/api/resource.ts';
 import type { EventRecorder } from '../../src/event-recorder/recorder.ts';
 import { keyOf, type ObjectKey } from '../../src/informer/key.ts';
 import { playStories, type Stories } from './index.ts';
-import { owners, storiesOf } from './owners-fixture.ts';
+import { type Mistakes, owners, storiesOf } from './owners-fixture.ts';
 import { play } from './play.ts';
 import { mishaps } from './story.ts';
 
@@ -98,26 +98,34 @@ it('given something that must hold at every moment, then the story fails in the 
 }, 120_000);
 
 describe('a controller that publishes owners outside of the cluster', () => {
-  const publishing = (onFailure?: () => void) => (): Stories => {
-    const published = new Set<string>();
-    const { controller, ...stories } = storiesOf({});
-    return {
-      ...stories,
-      controller: (outside) => {
-        const publish = (key: ObjectKey, owner: string): Promise<unknown> =>
-          outside.call(`publish ${owner} of ${key}`, () => published.add(`${owner} of ${key}`)).catch(onFailure);
-        return { ...controller(outside), loops: [owners({ publish })] };
-      },
-      finally: (objects) => {
-        const named = objects.list(persistentVolumes).filter(({ metadata }) => metadata?.annotations !== undefined);
-        const owned = named.map((volume) => `${volume.metadata?.annotations?.['owner']} of ${keyOf(volume)}`);
-        expect([...published]).toEqual(expect.arrayContaining(owned));
-      },
+  const publishing =
+    (onFailure?: () => void, mistakes: Mistakes = {}) =>
+    (): Stories => {
+      const published = new Set<string>();
+      const { controller, ...stories } = storiesOf({});
+      return {
+        ...stories,
+        controller: (outside) => {
+          const publish = (key: ObjectKey, owner: string): Promise<unknown> =>
+            outside.call(`publish ${owner} of ${key}`, () => published.add(`${owner} of ${key}`)).catch(onFailure);
+          return { ...controller(outside), loops: [owners({ ...mistakes, publish })] };
+        },
+        finally: (objects) => {
+          const named = objects.list(persistentVolumes).filter(({ metadata }) => metadata?.annotations !== undefined);
+          const owned = named.map((volume) => `${volume.metadata?.annotations?.['owner']} of ${keyOf(volume)}`);
+          expect([...published]).toEqual(expect.arrayContaining(owned));
+        },
+      };
     };
-  };
 
   it('given that it tries again when a call has failed, then no story fails', async () => {
     await expect(playStories(publishing(), { count: 10 })).resolves.toBeUndefined();
+  }, 120_000);
+
+  it('given that it waits for an answer without a timeout, then a story fails, and what happened has the call that hangs', async () => {
+    await expect(playStories(publishing(undefined, { hasNoTimeout: true }), { count: 30 })).rejects.toThrow(
+      /\n +[\d.]+ {2}owners-[01]#\d+ +publish (ada|grace) of [abc]: \{"kind":"hung",.*\}\n/,
+    );
   }, 120_000);
 
   it('given that it goes on when a call has failed, then a story fails, and what happened has the call with its fault', async () => {
