@@ -120,9 +120,6 @@ interface AnyPrimary<L extends LoopTypes> {
   readonly endsFailures?: (change: Change<KubeObject>) => boolean;
 }
 
-/** Logged for each step of a run, and for its conclusion. */
-export const decidedMessage = 'Decided';
-
 interface RunQueue<Key extends string> extends TracedQueue<Key>, Pick<WorkQueue<Key>, 'begin'> {}
 
 interface RunDeps<Key extends string> {
@@ -139,7 +136,7 @@ function createRun<L extends LoopTypes>(
   const { name, observe, context, flow, onConclude, onEnd } = spec;
   const caches = watching.caches as unknown as Caches<L>;
   const log = (key: L['key'], row: string, action: string): void =>
-    logger.info(5, decidedMessage, { queue: name, key, row, action });
+    logger.info(5, 'Decided', { queue: name, key, row, action });
 
   return async (key, signal) => {
     if (hasDoubts(watching)) {

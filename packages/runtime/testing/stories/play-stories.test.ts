@@ -81,7 +81,7 @@ it('given a story that fails, then its seed, its shortest form and what happened
   const failure = (range: object): Promise<unknown> => playStories(wrong, range).catch((error: Error) => error.message);
   const first = await failure({ count: 30 });
   expect(first).toMatch(
-    /^seed 1: .*\nThe shortest story that fails:\n {2}[\d.]+ s {2}a user names an owner\nWhat happened last:\n(.*\n)*.*owners-\d#1 +L3 setLabel [abc]\n(.*\n)*.*owners-\d#1 +PATCH \/api\/v1\/persistentvolumes\/[abc]: 422\n.*owners-\d#1 +L4 conclude [abc]\n(.*\n)*Play it again: playStories\(stories, \{ from: 1, count: 1 \}\)$/,
+    /^seed 1: .*\nThe shortest story that fails:\n {2}[\d.]+ s {2}a user names an owner\nWhat happened last:\n(.*\n)*.*owners-\d#1 +L3 setLabel [abc]\n(.*\n)*.*owners-\d#1 +PATCH \/api\/v1\/persistentvolumes\/[abc]: 422\n.*owners-\d#1 +L4 conclude [abc]: retry: .+\n(.*\n)*Play it again: playStories\(stories, \{ from: 1, count: 1 \}\)$/,
   );
   expect(first).not.toContain('/leases/');
   expect(await failure({ from: 1, count: 1 })).toBe(first);

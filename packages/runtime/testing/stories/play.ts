@@ -9,7 +9,6 @@
  * in the end has to hold then, and in another ten minutes nothing may be written any more but leases and events.
  */
 import type { Transport, TransportRequest } from '../../src/api/transport.ts';
-import type { Facts } from '../../src/log/logger.ts';
 import { controllerAccess } from '../../src/program/controller-manifests.ts';
 import type { Authenticate } from '../fake-api-server/access.ts';
 import { commonTypes } from '../fake-api-server/common-types.ts';
@@ -92,8 +91,6 @@ export async function play(
 
   const onDeath = (name: string, why: string): void => timeLine.note(name, `ends: ${why}`);
   let defect: { readonly error: unknown } | undefined;
-  const onDecided = (name: string, { row, action, key }: Facts): void =>
-    timeLine.note(name, () => [row, action, key].join(' '));
   const onDefect = (name: string, error: unknown): void => {
     timeLine.note(name, `a run has a defect: ${String(error)}`);
     defect ??= { error };
@@ -105,7 +102,7 @@ export async function play(
       transport,
       controller: (process) => controller(outside(process)),
       onDeath,
-      onDecided,
+      onDecided: timeLine.note,
       onDefect,
     }),
   );

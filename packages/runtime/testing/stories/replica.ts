@@ -5,11 +5,11 @@ import type { Transport } from '../../src/api/transport.ts';
 import { isDefect } from '../../src/api/errors.ts';
 import { threwMessage } from '../../src/controller/workers.ts';
 import { createInformerFactory } from '../../src/informer/factory.ts';
-import { type Facts, type Logger, silentLogger } from '../../src/log/logger.ts';
-import { decidedMessage } from '../../src/loop/define-loop.ts';
+import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { memoryFiles } from '../memory-files.ts';
 import { type Container, startContainer } from '../world/container.ts';
 import type { ScheduledProcess } from '../world/schedule.ts';
+import { heardLoops } from './heard-loops.ts';
 import type { StoryController } from './story.ts';
 
 /** Where the controller runs: no objects of a story are there, so that the rights of its lease do not stand in for others. */
@@ -22,7 +22,7 @@ export interface ReplicaDeps {
   readonly controller: (process: ScheduledProcess) => StoryController;
   readonly onDeath: (name: string, why: string) => void;
   /** A run has come to a step or to its end. */
-  readonly onDecided: (name: string, decided: Facts) => void;
+  readonly onDecided: (name: string, line: () => string) => void;
   /** A run of the controller threw, or a step failed by a mistake in its code. */
   readonly onDefect: (name: string, error: unknown) => void;
 }
@@ -35,8 +35,10 @@ export function startReplica(
     let terminate = (): void => own.kill('SIGTERM');
     const { clock, random } = own;
     own.post(() => {
+      const declared = controller(own);
       void runController({
-        ...controller(own),
+        ...declared,
+        loops: heardLoops(declared.loops, (line) => onDecided(own.name, line)),
         listen: '',
         webhooks: undefined,
         clock,
@@ -44,10 +46,7 @@ export function startReplica(
         env: { POD_NAMESPACE: storyNamespace },
         files: memoryFiles(),
         hostName: name,
-        logger: heard({
-          decided: (facts) => onDecided(own.name, facts),
-          defect: (error) => onDefect(own.name, error),
-        }),
+        logger: heard((error) => onDefect(own.name, error)),
         // What changes a cached object throws.
         createInformers: (deps) => createInformerFactory({ ...deps, objects: 'frozen' }),
         process: {
@@ -66,18 +65,10 @@ export function startReplica(
   return startContainer(name, { process, run, onDeath: (dead, why) => onDeath(dead.name, why) });
 }
 
-interface Listeners {
-  readonly decided: (facts: Facts) => void;
-  readonly defect: (error: unknown) => void;
-}
-
-/** Logs nothing, and calls a listener for what would be logged of a decision or of a defect. */
-function heard({ decided, defect }: Listeners): Logger {
+/** Logs nothing, and calls the listener for what would be logged of a defect. */
+function heard(defect: (error: unknown) => void): Logger {
   const logger: Logger = {
     ...silentLogger,
-    info: (_level, message, facts = {}) => {
-      if (message === decidedMessage) decided(facts);
-    },
     error: (error, message) => {
       if (message === threwMessage || isDefect(error)) defect(error);
     },
