@@ -10,6 +10,7 @@ const soonMs = 3_000;
 export function drawSteps(seed: number, { acts }: Pick<Stories, 'acts'>): readonly Step[] {
   const dice = createDice(seed);
   const names = Object.keys(acts);
+  if (names.length === 0) throw new Error('acts is empty: in a story something has to happen');
   let lastMs = 0;
   const step = (what: string): Step => {
     lastMs = dice.below(2) === 0 ? Math.min(lastMs + dice.below(soonMs), stormMs) : dice.below(stormMs);

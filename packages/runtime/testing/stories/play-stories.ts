@@ -7,7 +7,7 @@ import type { Step, Stories } from './story.ts';
 export interface StoriesRange {
   /** The first seed. Default 1. */
   readonly from?: number;
-  /** How many stories. Default 100. */
+  /** How many stories, at least one. Default 100. */
   readonly count?: number;
   /** How many times a story that fails is played to make it shorter. Default 60. */
   readonly shrinkAttempts?: number;
@@ -26,6 +26,7 @@ export async function playStories(
   stories: Stories | (() => Stories),
   { from = 1, count = 100, shrinkAttempts = 60 }: StoriesRange = {},
 ): Promise<void> {
+  if (!(count >= 1)) throw new Error(`count is ${count}: no story would be played`);
   const begin = typeof stories === 'function' ? stories : () => stories;
   for (let seed = from; seed < from + count; seed += 1) {
     const steps = drawSteps(seed, begin());

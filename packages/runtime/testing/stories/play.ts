@@ -23,7 +23,7 @@ import { createTimeLine, type TimeLine } from '../world/time-line.ts';
 import { createOutside } from './outside.ts';
 import { startReplica, storyNamespace } from './replica.ts';
 import { delayOf, faultChance, stormMs } from './storm.ts';
-import { type Mishap, mishaps, type Step, type Stories, type StoryController } from './story.ts';
+import { type Mishap, mishaps, type Step, type Stories, type StoryController, type StoryTime } from './story.ts';
 
 const calmMs = 600_000;
 const faultChanceOfLeases = 1 / 25;
@@ -51,7 +51,7 @@ export async function play(
   { seed, steps }: { readonly seed: number; readonly steps: readonly Step[] },
   stories: Stories,
 ): Promise<Failure | undefined> {
-  const { controller, types = [], objects = [], always, acts } = stories;
+  const { controller, types = [], objects = [], always, acts, finally: atEnd, writesAtRest = false } = stories;
   const schedule = createSchedule({ seed });
   const draw = drawFrom(seed);
   const timeLine = createTimeLine(() => schedule.elapsedMs);
@@ -117,26 +117,32 @@ export async function play(
     if (server.revision() === seen) return;
     seen = server.revision();
     collectGarbage(server);
-    always?.(server.objects);
+    settled('`always`', always?.(server.objects, time()));
   };
+  const time = (): StoryTime => ({ nowMs: peer.clock.nowMs() });
+  const checkEnd = (): void => settled('`finally`', atEnd(server.objects, time()));
 
   try {
     for (const { atMs, what, seed: own } of steps) {
       await schedule.advanceTo(atMs, check);
-      timeLine.note('the story', what);
+      let detail = '';
+      timeLine.note('the story', () => what + detail);
       const dice = createDice(own);
       const act = acts[what];
       if (act === undefined) strike(what as Mishap, { dice, replicas, server, note: timeLine.note });
-      else act(server.objects, dice);
+      else {
+        const said = settled(`the act \`${what}\``, act(server.objects, dice, time()));
+        if (typeof said === 'string') detail = `: ${said}`;
+      }
       check();
     }
     await schedule.advanceTo(stormMs + calmMs, check);
-    stories.finally(server.objects);
+    checkEnd();
     const before = lastingWrites(server).length;
     await schedule.advanceTo(stormMs + 2 * calmMs, check);
-    stories.finally(server.objects);
+    checkEnd();
     const [still] = lastingWrites(server).slice(before);
-    if (still !== undefined)
+    if (still !== undefined && !writesAtRest)
       throw new Error(`it still writes when nothing happens any more: ${still.verb} ${still.path}`);
     return undefined;
   } catch (error) {
@@ -144,6 +150,13 @@ export async function play(
   } finally {
     for (const { process } of replicas) process()?.kill('the end of the story');
   }
+}
+
+/** What a function of the author returned. A promise would be late, and what it rejects with unseen. */
+function settled<T>(what: string, returned: T): T {
+  if (!(returned instanceof Promise)) return returned;
+  returned.catch(() => undefined);
+  throw new Error(`${what} returns a promise, and a story waits for none`);
 }
 
 /** What the server answered, and what became of that on the way. */

@@ -23,12 +23,22 @@ export interface Stories {
   readonly types?: readonly ResourceType[];
   /** What exists at the beginning. */
   readonly objects?: readonly KubeObject[];
-  /** What users and other programs do, by name. Each story draws some of them, most more than once. An act that finds nothing to do does nothing. */
-  readonly acts: Readonly<Record<string, (objects: ObjectAccess, dice: Dice) => void>>;
-  /** What must hold at every moment. Throws otherwise. Default: nothing. */
-  readonly always?: (objects: ObjectAccess) => void;
-  /** What must hold in the end, ten minutes after the last act and the last fault. Throws otherwise. */
-  readonly finally: (objects: ObjectAccess) => void;
+  /**
+   * What users and other programs do, by name. Each story draws some of them, most more than once. An act that finds nothing to do does nothing. A
+   * text that it returns stands behind its name in what happened. Acts, `always` and `finally` are not waited for: a promise fails the story.
+   */
+  readonly acts: Readonly<Record<string, (objects: ObjectAccess, dice: Dice, time: StoryTime) => unknown>>;
+  /** What must hold after each write, also that of a lease. Throws otherwise. Default: nothing. */
+  readonly always?: (objects: ObjectAccess, time: StoryTime) => void;
+  /** What must hold in the end, ten minutes after the last act and the last fault, and ten minutes later. Throws otherwise. */
+  readonly finally: (objects: ObjectAccess, time: StoryTime) => void;
+  /** The controller writes by a schedule, and not only when something changes. Default: a write in the last ten minutes fails the story. */
+  readonly writesAtRest?: boolean;
+}
+
+export interface StoryTime {
+  /** Wall clock of all processes and of the API server, in milliseconds since the epoch. */
+  readonly nowMs: number;
 }
 
 /** One happening of a story. */
