@@ -35,30 +35,37 @@ await test('each page is served, and the zone has the names of the Websites that
       types: [{ ...websites, custom: true, generation: true, status: 'statusOnly' }],
       acts: {
         'a user makes a Website': (objects, dice) => {
-          const metadata = { ...dice.pick(refs), generation: 1 };
-          if (objects.get(websites, metadata) !== undefined) return;
-          objects.seed<Website>({ apiVersion, kind, metadata, spec: { page: 'first', replicas: 1 + dice.below(3) } });
+          const metadata = dice.pick(refs);
+          if (objects.get(websites, metadata) !== undefined) return undefined;
+          const spec = { page: 'first', replicas: 1 + dice.below(3) };
+          objects.seed<Website>({ apiVersion, kind, metadata, spec });
+          return `${metadata.name} with ${spec.replicas} pods`;
         },
-        'a user changes a page': (objects, dice) => {
+        'a user changes the page': (objects, dice) => {
           const ref = dice.pick(refs);
-          if (objects.get(websites, ref) === undefined) return;
-          objects.change(websites, ref, (object) => ({
-            ...object,
-            spec: { ...object.spec, page: dice.pick(['x', 'y']) },
-          }));
+          if (objects.get(websites, ref) === undefined) return undefined;
+          const page = dice.pick(['x', 'y']);
+          objects.change(websites, ref, (object) => ({ ...object, spec: { ...object.spec, page } }));
+          return `of ${ref.name} to ${page}`;
         },
         'a user deletes a Website': (objects, dice) => {
           const ref = dice.pick(refs);
-          if (objects.get(websites, ref) !== undefined) objects.delete(websites, ref);
+          if (objects.get(websites, ref) === undefined) return undefined;
+          objects.delete(websites, ref);
+          return ref.name;
         },
-        'a user deletes a page': (objects, dice) => {
+        'a user deletes the page': (objects, dice) => {
           const ref = dice.pick(refs);
-          if (objects.get(configMaps, ref) !== undefined) objects.delete(configMaps, ref);
+          if (objects.get(configMaps, ref) === undefined) return undefined;
+          objects.delete(configMaps, ref);
+          return `of ${ref.name}`;
         },
         'pods start or end': (objects, dice) => {
           const ref = dice.pick(refs);
-          if (objects.get(deployments, ref) === undefined) return;
-          objects.change(deployments, ref, (object) => ({ ...object, status: { readyReplicas: dice.below(4) } }));
+          if (objects.get(deployments, ref) === undefined) return undefined;
+          const status = { readyReplicas: dice.below(4) };
+          objects.change(deployments, ref, (object) => ({ ...object, status }));
+          return `${ref.name} has ${status.readyReplicas}`;
         },
       },
       finally: (objects) => {
