@@ -26,7 +26,9 @@ export interface Pair {
 
 /** Rejects when a file cannot be read or is empty, or when certificate and key do not belong together. */
 export async function readPair({ certFile, keyFile }: CertificateFiles): Promise<Pair> {
-  const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
+  // One after the other, so that of two missing files always the same one is named.
+  const cert = await readFile(certFile, 'utf8');
+  const key = await readFile(keyFile, 'utf8');
   // An empty text counts as none there, and a server without a certificate refuses every client.
   if (cert === '' || key === '') throw new Error(`${cert === '' ? certFile : keyFile} is empty`);
   createSecureContext({ cert, key });
