@@ -42,7 +42,10 @@ export function debugRoute<Question>(
     if (access === 'loopback' && !isLocal(client)) return refused(403);
     const question = parse(query);
     if (question === undefined) return refused(400);
-    if (!pace()) return later(refusing.acquire({ priority: 'normal', signal }), refused(429));
+    if (!pace()) {
+      const turn = refusing.acquire({ priority: 'normal', signal });
+      return turn === undefined ? refused(429) : turn.then(() => refused(429));
+    }
     const answered = answer(question);
     if ('status' in answered) return refused(answered.status);
     const body = Buffer.from(`${JSON.stringify(answered.document)}\n`);
@@ -53,11 +56,6 @@ export function debugRoute<Question>(
 
 function refused(status: number): HttpResponse {
   return { status, headers, body: '' };
-}
-
-async function later(turn: Promise<void> | undefined, response: HttpResponse): Promise<HttpResponse> {
-  await turn;
-  return response;
 }
 
 /** A page that a browser shows may send requests to this machine, and may have a name that resolves to it. */
