@@ -22,8 +22,11 @@ export interface Asking {
   readonly kubeconfig: string;
 }
 
-/** The process reports its own peak at its end: it lives too shortly to be looked at from outside. */
-const reportsPeak = `data:text/javascript,process.on('exit',()=>process.stderr.write('peak '+process.resourceUsage().maxRSS))`;
+/**
+ * The process reports its own peak at its end: it lives too shortly to be looked at from outside. `resourceUsage().maxRSS` would begin with the memory of the
+ * bench, from which it is forked.
+ */
+const reportsPeak = `data:text/javascript,import{readFileSync}from'node:fs';process.on('exit',()=>process.stderr.write('peak '+/VmHWM:[^0-9]*([0-9]+)/.exec(readFileSync('/proc/self/status','utf8'))[1]))`;
 
 export async function ask({ clock, command, args, kubeconfig }: Asking, subject: Subject): Promise<Asked> {
   const { namespace, name, rows } = subject;
