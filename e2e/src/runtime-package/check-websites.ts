@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiError, configMaps, deployments, isNotFound, type KubeObject, type Resource } from '@csi-sidecars/runtime';
 import { load } from 'js-yaml';
-import { eventually } from '../eventually.ts';
+import { eventually, usualTimeoutMs } from '../eventually.ts';
 import { logTail } from '../processes/child-process.ts';
 import { callAt, certificateAt } from './called-webhook.ts';
 import { installed, type ProgramChecks, resourceOf } from './installed.ts';
@@ -39,8 +39,8 @@ export async function checkWebsites(checks: ProgramChecks): Promise<void> {
   );
   const { address: WEBHOOKS, folder: CERTIFICATES } = certificate;
   const program = await run('websites', example, { LISTEN: '', WEBHOOKS, CERTIFICATES });
-  const until = (what: string, test: () => Promise<boolean>): Promise<unknown> =>
-    eventually(patience, { what, check: () => test().catch(() => false) });
+  const until = (what: string, test: () => Promise<boolean>, timeoutMs = usualTimeoutMs): Promise<unknown> =>
+    eventually(patience, { what, timeoutMs, check: () => test().catch(() => false) });
   try {
     await check('a Website gets a page, a Deployment, a name in the zone, a finalizer, and its condition', async () => {
       await until('the kind is served', async () => (await api.create(websites, website)) !== undefined);
@@ -79,7 +79,8 @@ export async function checkWebsites(checks: ProgramChecks): Promise<void> {
       await api.delete(websites, ref);
       for (const resource of [websites, configMaps, deployments] as readonly Resource[]) {
         const isGone = (): Promise<boolean> => api.get(resource, ref).then(() => false, isNotFound);
-        await until(`no ${resource.kind}`, isGone);
+        // The garbage collector learns of a kind that is new within 30 s, and deletes what its objects owned after that.
+        await until(`no ${resource.kind}`, isGone, 90_000);
       }
       return logTail(program.spec, 100).includes('the zone has no home.sites.example.com') ? [] : ['the zone'];
     });
