@@ -83,7 +83,7 @@ const worldDoors: Readonly<Record<string, readonly string[]>> = {
  * reason why it cannot, or a `catch`. Entries are the path and the beginning of the expression.
  */
 const droppedPromises: Readonly<Record<string, string>> = {
-  'packages/runtime/src/diagnostics/http-connections.ts turnAway': 'a wait without a signal does not reject',
+  'packages/runtime/src/diagnostics/http-connections.ts turnAway': 'its wait is caught',
   'packages/all-in-one/src/main-all.ts runMain': 'the whole program',
   'packages/all-in-one/src/main-commands.ts runMain': 'the whole program',
   'packages/all-in-one/src/main-node.ts runPlainProgram':

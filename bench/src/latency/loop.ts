@@ -20,7 +20,7 @@ export interface Latency {
 }
 
 export interface BusyLoop extends AsyncDisposable {
-  /** Of the runs until the end of `whileBusy`. */
+  /** Makes runs until `whileBusy` settles, and resolves with their latency. */
   readonly measure: (whileBusy: Promise<unknown>) => Promise<Latency>;
 }
 
@@ -38,7 +38,6 @@ export function startLoop(
     handlers: {},
     sources: [(given) => void (wake = given)],
     observe: (_caches, key) => ({ key }),
-    context: {},
     *flow({ key }) {
       yield* runtime.perform('B1', () => clock.sleep(callMs));
       tookMs.push(clock.monotonicMs() - (changedMs.get(key) ?? 0));

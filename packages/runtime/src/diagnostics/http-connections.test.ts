@@ -285,6 +285,7 @@ it('[runtime#212a] given a client whose connections are all served, when it open
   unread[0]!.destroy(new Error('the client is gone'));
   connections.close();
   await until(() => closed() === 14);
+  await until(() => clock.pending === 0);
 });
 
 it('[runtime#212a] given 256 connections that wait for their end, then the next is closed at once', async () => {

@@ -104,10 +104,16 @@ export function createHttpConnections(
   }
 
   async function turnAway(socket: Socket): Promise<void> {
+    const gone = new AbortController();
     socket.on('error', () => undefined);
     turnedAway.add(socket);
-    socket.once('close', () => turnedAway.delete(socket));
-    if (turnedAway.size <= mostTurnedAway) await turns.acquire({ priority: 'normal' });
+    socket.once('close', () => {
+      turnedAway.delete(socket);
+      gone.abort(new Error('the connection is closed'));
+    });
+    if (turnedAway.size <= mostTurnedAway) {
+      await turns.acquire({ priority: 'normal', signal: gone.signal })?.catch(() => undefined);
+    }
     socket.destroy();
   }
 
