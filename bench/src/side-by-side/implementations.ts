@@ -18,26 +18,23 @@ export interface Implementation {
   readonly name: string;
   readonly terms: readonly ProgramTerms[];
   readonly programs: ReadonlyMap<BenchProgram, Program>;
-  /** The version of the first program. */
+  /** "v6.4.0", or "csi-provisioner v6.4.0, csi-attacher v4.13.0" if programs differ in it. */
   readonly version: string;
 }
 
 /** Only ours if `UPSTREAM_BIN` is not set. */
 export function findImplementations(env: Environment, terms: readonly ProgramTerms[]): readonly Implementation[] {
   const { UPSTREAM_BIN: folder = '', ...own } = env;
-  const ours = withVersion(implementationOf('ours', terms, own));
-  return folder === '' ? [ours] : [ours, withVersion(implementationOf('upstream', terms, env))];
+  const ours = implementationOf('ours', terms, own);
+  return folder === '' ? [ours] : [ours, implementationOf('upstream', terms, env)];
 }
 
 export function implementationOf(name: string, terms: readonly ProgramTerms[], env: Environment): Implementation {
   const programs = new Map(terms.map((each) => [each.name, findProgram(each.name, env)]));
-  return { name, terms, programs, version: '' };
-}
-
-function withVersion(implementation: Implementation): Implementation {
-  const [first] = implementation.programs.values();
-  if (first === undefined) throw new Error('a comparison needs a program');
-  return { ...implementation, version: versionOf(implementation.name, first) };
+  const versions = [...programs].map(([program, found]) => [program, versionOf(program, found)] as const);
+  const different = new Set(versions.map(([, version]) => version));
+  const version = different.size === 1 ? [...different] : versions.map((pair) => pair.join(' '));
+  return { name, terms, programs, version: version.join(', ') };
 }
 
 function versionOf(name: string, { command, args, origin }: Program): string {

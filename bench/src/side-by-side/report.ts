@@ -17,11 +17,12 @@ export interface Report {
 
 export function toMarkdown(report: Report): string {
   const { bench, implementations, options, setting } = report;
-  const versions = implementations.map(({ name, version }) => `${name} ${version}`.trim()).join(', ');
+  const versions = implementations.map(({ name, version }) => `${name} ${version}`).join('; ');
   const others = Object.entries(setting).map(([name, value]) => `${name} ${value}`);
-  const sizes = `${options.load} ${bench.load.title}, ${options.foreign} foreign objects of each kind`;
+  const rounds = options.rounds === 1 ? 'One round' : `Medians of ${options.rounds} rounds`;
+  const foreign = bench.foreign === undefined ? '' : `, ${options.foreign} foreign objects of each kind`;
   return [
-    `${bench.title ?? bench.programs.map(({ name }) => name).join(', ')}: ${[versions, ...others].join('; ')}. Medians of ${options.rounds} rounds; ${sizes}.`,
+    `${bench.title ?? bench.programs.map(({ name }) => name).join(', ')}: ${[versions, ...others].join('; ')}. ${rounds}; ${options.load} ${bench.load.title}${foreign}.`,
     measureTable(report),
     ...Object.keys(bench.counts).flatMap((title) => countTable(report, title)),
   ].join('\n\n');
