@@ -104,3 +104,24 @@ it.each<{ given: string; source: string; expected: readonly string[] }>([
 it('given the client itself, which reads whatever was answered, then no mutant of metadata is equivalent', () => {
   expect(covered("f(object.metadata?.name ?? '');", 'packages/runtime/src/api/a.ts')).toEqual([]);
 });
+
+it('given the declarations of a program, then what generated pages show of them is equivalent, and values and rights are not', () => {
+  const gates = "const gates = {\n  ...others,\n  Topology: { stage: 'GA', defaultValue: true },\n};\n";
+  expect(covered(gates, 'packages/resizer/src/flags.ts')).toEqual([
+    "property is removed: stage: 'GA'",
+    'property is removed: defaultValue: true',
+    "'GA' -> ''",
+    'true -> false',
+  ]);
+  expect(covered("const flags = { timeout: f(10, 'Timeout of calls.') };", 'packages/resizer/src/flags.ts')).toEqual([
+    "'Timeout of calls.' -> ''",
+  ]);
+  const rule = "const rules = [{ resources: ['pods'], verbs: ['list', 'watch'], without: 'nothing starts' }];";
+  expect(covered(rule, 'packages/resizer/src/rbac.ts')).toEqual([
+    "property is removed: without: 'nothing starts'",
+    "'pods' -> ''",
+    "'list' -> ''",
+    "'watch' -> ''",
+    "'nothing starts' -> ''",
+  ]);
+});

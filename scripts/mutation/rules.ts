@@ -24,6 +24,7 @@ const nameIsThere =
 const metadata = String.raw`(?<![\w$.?)\]])(?:[\w$]+\.)*metadata`;
 /** Only these kinds have a namespace for sure; functions for every kind see cluster-scoped objects as well. */
 const namespaced = String.raw`(?<![\w$.?)\]])(?:[\w$]+\.)*(?:claim|snapshot|group)\.metadata`;
+const onGeneratedPage = 'It is on a generated page, and `npm run check` compares these pages.';
 const always = '(?:name|uid|resourceVersion)';
 const field = String.raw`(?:${metadata}\?\.${always}|${namespaced}\?\.namespace)`;
 
@@ -54,6 +55,17 @@ export const rules: readonly Rule[] = [
     pattern: new RegExp(
       String.raw`[{,]\s*(?:${always} = ⟦constant: '' ⇒ 'mutated'⟧[^;{}]*\} = ${metadata}|namespace = ⟦constant: '' ⇒ 'mutated'⟧[^;{}]*\} = ${namespaced}) \?\? \{\}`,
     ),
+  },
+  {
+    reason: onGeneratedPage,
+    files: /^packages\/[^/]+\/src\/(?:.*\/)?flags\.ts$/,
+    pattern:
+      /⟦constant: (['"])[^'"]* .*\1 ⇒ ''⟧|\{ [^{}]*⟦[^⟦]*\b(?:stage|defaultValue)\b.*⟧|\b(?:stage|defaultValue): ⟦constant: |\n {2}name: ⟦constant: /,
+  },
+  {
+    reason: onGeneratedPage,
+    files: /^packages\/[^/]+\/src\/(?:.*\/)?rbac\.ts$/,
+    pattern: /⟦constant: (['`]).*\1 ⇒ ''⟧|⟦property is removed: (?:when|without|text)\b/,
   },
   {
     // Only in a block that ends in the first column is it the end of a function, and not of a branch.
