@@ -3,4 +3,4 @@ import { runMain } from '@csi-sidecars/sidecar';
 import { dataSourceValidatorProgram } from './flags.ts';
 import { runDataSourceValidator } from './program.ts';
 
-void runMain(dataSourceValidatorProgram.name, runDataSourceValidator, { optimisation: 'late' });
+void runMain(dataSourceValidatorProgram.name, runDataSourceValidator, { lateCompilers: ['maglev', 'turbofan'] });

@@ -3,4 +3,4 @@ import { runMain } from '@csi-sidecars/sidecar';
 import { healthMonitorProgram } from './flags.ts';
 import { runHealthMonitor } from './program.ts';
 
-void runMain(healthMonitorProgram.name, runHealthMonitor, { optimisation: 'late' });
+void runMain(healthMonitorProgram.name, runHealthMonitor, { lateCompilers: ['maglev', 'turbofan'] });

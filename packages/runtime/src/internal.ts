@@ -18,7 +18,7 @@ export { listSettings, withCaches } from './program/with-caches.ts';
 export { keepHeapSmall } from './process/heap.ts';
 export { keepAlive } from './process/node-process.ts';
 export { optimiseLate } from './process/late-optimisation.ts';
-export { type HeapOptions, nodeCompilers, nodeHeap } from './process/node-heap.ts';
+export { type Compiler, type HeapOptions, nodeCompilers, nodeHeap } from './process/node-heap.ts';
 export { nodeProcess } from './process/node-process.ts';
 export { runProcess } from './process/run-process.ts';
 export type { Lifecycle } from './process/run-process.ts';

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Keeps V8's optimizing compilers off until the process works for long. They pay for themselves after seconds of work, and what they leave in
- * memory is not returned: pages of their own text, and what they allocate outside of V8's heap. A program that lists its objects once and
- * then mostly waits would be optimized for work that does not come again.
+ * Keeps V8's optimizing compilers, or the slower one of them, off until the process works for long. They pay for themselves after seconds of
+ * work, and what they leave in memory is not returned: pages of their own text, and what they allocate outside of V8's heap. A program that
+ * works for a few seconds and then waits would be optimized for work that does not come again. Measured in docs/adr/0005.
  *
  * The rule, applied once a second: after ten seconds of CPU time without an idle second between, the compilers are switched on, for ever. A second is
  * idle if it takes less than a tenth of it. CPU time, because on a busy machine the event loop is not idle while the process waits for its turn.

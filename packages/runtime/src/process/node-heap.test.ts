@@ -81,28 +81,37 @@ const optimised = `
   import { runInThisContext } from 'node:vm';
   setFlagsFromString('--allow-natives-syntax');
   const status = runInThisContext('(run) => %GetOptimizationStatus(run)');
-  // Bits of V8: compiled by Maglev, by Turbofan, and running so.
-  const isOptimised = (run) => (status(run) & (2 ** 4 | 2 ** 5)) !== 0;
-  const work = (run) => {
-    const endMs = performance.now() + 10_000;
-    for (let n = 0; n < 2_000_000 || (!isOptimised(run) && performance.now() < endMs && n < limit); n += 1) run(n);
-    return isOptimised(run);
+  // Bits of V8.
+  const isMaglevved = (run) => (status(run) & 2 ** 5) !== 0;
+  const isTurbofanned = (run) => (status(run) & 2 ** 6) !== 0;
+  const work = (run, ms) => {
+    const endMs = performance.now() + ms;
+    while (!isTurbofanned(run) && performance.now() < endMs) run(1);
+    return { maglev: isMaglevved(run), turbofan: isTurbofanned(run) };
   };
-  let limit = 0;
-  const compilers = nodeCompilers();
-  const off = work((n) => n * 2 + 1);
+  // Else it would be compiled with what it calls, which then is never compiled by itself.
+  runInThisContext('(run) => %NeverOptimizeFunction(run)')(work);
+  const compilers = nodeCompilers(JSON.parse(process.argv[1]));
+  const early = work((n) => n * 2 + 1, 1000);
   compilers.optimise();
-  limit = Infinity;
-  const on = work((n) => n * 3 + 1);
-  console.log(JSON.stringify({ off, on, cpuMs: compilers.cpuMs() }));
+  const late = work((n) => n * 3 + 1, 10_000);
+  console.log(JSON.stringify({ early, late, cpuMs: compilers.cpuMs() }));
 `;
 
-it('given the Node.js in use, when its optimizing compilers are switched off and on, then code is not optimized, and then it is', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', optimised]);
-  const { cpuMs, ...rest } = JSON.parse(stdout) as Readonly<Record<string, number>>;
-  expect(rest).toEqual({ off: false, on: true });
-  expect(cpuMs).toBeGreaterThan(10);
-}, 60_000);
+it.each([
+  { late: ['turbofan'], early: { maglev: true, turbofan: false } },
+  { late: ['maglev', 'turbofan'], early: { maglev: false, turbofan: false } },
+])(
+  'given the Node.js in use, when its compilers $late are late, then they compile nothing before they are switched on',
+  async ({ late, early }) => {
+    const args = ['--input-type=module', '--eval', optimised, JSON.stringify(late)];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    const { cpuMs, ...rest } = JSON.parse(stdout) as Readonly<Record<string, unknown>>;
+    expect(rest).toEqual({ early, late: { maglev: false, turbofan: true } });
+    expect(cpuMs).toBeGreaterThan(10);
+  },
+  60_000,
+);
 
 /** Counts how often the threads of V8 have woken while 180 MiB of buffers came and went. */
 const churn = `

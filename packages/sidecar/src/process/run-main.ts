@@ -3,6 +3,7 @@
 import { type Files, systemClock, systemFiles } from '@csi-sidecars/runtime';
 import {
   type ApiConnection,
+  type Compiler,
   connectApi,
   createRequestMetrics,
   type HeapOptions,
@@ -19,23 +20,20 @@ import type { ApiOptions, ProcessHost, ScrapedMetrics } from './host.ts';
 
 export interface MainOptions {
   readonly heap?: HeapOptions;
-  /**
-   * `late`: V8 does not optimize code before the program has worked for ten seconds without a break. For a program that mostly waits: it is
-   * 13 MiB smaller. Default: `early`, as V8 does.
-   */
-  readonly optimisation?: 'early' | 'late';
+  /** The compilers of V8 that are off until the program has worked for ten seconds without a break. Default: Turbofan. */
+  readonly lateCompilers?: readonly Compiler[];
 }
 
 /** Runs a program in this process and ends it with the program's exit code. The last call of a `main.ts`. */
 export async function runMain(
   name: string,
   run: (deps: ProgramDeps) => Promise<number>,
-  { heap, optimisation = 'early' }: MainOptions = {},
+  { heap, lateCompilers = ['turbofan'] }: MainOptions = {},
 ): Promise<void> {
   const files = systemFiles();
   const clock = systemClock();
   using _ = keepHeapSmall({ heap: nodeHeap(heap), clock });
-  using _late = optimisation === 'late' ? optimiseLate({ compilers: nodeCompilers(), clock }) : undefined;
+  using _late = lateCompilers.length > 0 ? optimiseLate({ compilers: nodeCompilers(lateCompilers), clock }) : undefined;
   await runInProcess({ name, usageText, openMetrics }, ({ host, lifecycle }) =>
     run({ host: { ...host, files, connectApi: (options) => connect({ ...host, files }, options) }, lifecycle }),
   );
