@@ -6,7 +6,7 @@ import { settle } from '@csi-sidecars/runtime/testing';
 import { type DrivenProgram, fakeHost, runOverDriver } from '@csi-sidecars/sidecar/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { aCsiNode, anAttachment, aVolume, driverName } from '../testing/builders.ts';
-import { runAttacher } from './program.ts';
+import { attacherSidecar, runAttacher } from './program.ts';
 import { clusterRules } from './rbac.ts';
 
 const capability = (type: string): { readonly rpc: { readonly type: string } } => ({ rpc: { type } });
@@ -69,6 +69,7 @@ describe('the start', () => {
     await expect.poll(() => slow.calls()).toContain('GetPluginInfo');
     await slow.host.clock.advance(1_000);
     expect(await slow.code).toBe(1);
+    expect(attacherSidecar.driver({ timeout: 15_000 } as never, {})).toMatchObject({ nameTimeoutMs: 1_000 });
   });
 
   it('[attacher#144] given ControllerGetCapabilities fails, then the exit code is 1', async () => {

@@ -13,6 +13,7 @@ import { publish, unpublish, unpublishOrphan } from './steps.ts';
 const publishMethod = '/csi.v1.Controller/ControllerPublishVolume';
 const unpublishMethod = '/csi.v1.Controller/ControllerUnpublishVolume';
 const { signal } = new AbortController();
+const span = { child: () => undefined } as never;
 
 interface Sent {
   readonly method: string;
@@ -48,7 +49,7 @@ const target = (facts: Partial<UnpublishCall> = {}): UnpublishCall => ({
 });
 
 const runOf = (context: AttachContext, name: string): AttachRun =>
-  ({ context, key: attachmentKey(anAttachment({ name })), signal }) as AttachRun;
+  ({ context, key: attachmentKey(anAttachment({ name })), signal, span }) as unknown as AttachRun;
 
 function publishFor(context: AttachContext, name: string, { volumeId, nodeId, secrets, migrated }: UnpublishCall) {
   const request = { volume_id: volumeId, node_id: nodeId, ...(secrets && { secrets }) };
@@ -112,14 +113,14 @@ describe('what a call carries', () => {
   const secrets = { password: 'x' };
 
   it.each([true, false])(
-    'given a volume with migrated %s, then each call carries that, the timeout and the signal of the run',
+    'given a volume with migrated %s, then each call carries that, the timeout, and the signal and the span of the run',
     async (migrated) => {
       const { sent, context } = callsTo(Promise.resolve({ publish_context: {} }));
       await publishFor(context, 'va1', target({ migrated, secrets }));
       const publication = context.memory.publications.get(attachmentKey(anAttachment({ name: 'va1' })))!;
       await unpublishOrphanFor(context, publication);
       await unpublishFor(context, 'va1', target({ migrated }));
-      const options = { timeoutMs: 7_000, migrated, isOfTheRun: true };
+      const options = { timeoutMs: 7_000, migrated, span, isOfTheRun: true };
       const names = { volume_id: 'volume-1', node_id: 'id-of-node1' };
       expect(sent).toEqual([
         { method: publishMethod, request: { ...names, secrets }, options },

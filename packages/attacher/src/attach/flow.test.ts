@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One line for each way through an attachment and back: what a run sees, how its steps are answered, which rows it goes through, how it ends. */
 import { CsiError } from '@csi-sidecars/csi';
-import { done, type Outcome, requeueAfter, retry } from '@csi-sidecars/runtime';
+import { done, type Outcome, requeueAfter, retry, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { type Answers, walkFlow } from '@csi-sidecars/runtime/testing';
 import { ok, refuse } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
@@ -20,6 +20,7 @@ const full = new CsiError({
 });
 const fresh = anAttachment();
 const marked = anAttachment({ finalizers: [finalizer], annotations: { [annotations.nodeId]: nodeId } });
+const withoutStatus = ({ status: _status, ...rest }: VolumeAttachment): VolumeAttachment => rest;
 const isOn = anAttachment(attached);
 const leaving = anAttachment({ ...attached, deleting: 'yes' });
 const free = anAttachment({ deleting: 'yes', finalizers: ['x/y'] });
@@ -300,10 +301,17 @@ describe('an attachment', () => {
       seen: { attachment: anAttachment({ ...attached, status }), isForced: true },
       rows: 'A13 A14 A14',
     })),
+    {
+      id: '[attacher#A14]',
+      given: 'one without a status',
+      seen: { attachment: withoutStatus(marked) },
+      rows: 'A13 A14 A14',
+    },
     ...[
       { saved: { a: 'b' }, rows: 'A13 A14' },
       { saved: { a: 'c' }, rows: 'A13 A14 A14' },
       { saved: { b: 'b' }, rows: 'A13 A14 A14' },
+      { saved: {}, rows: 'A13 A14 A14' },
     ].map(({ saved, rows }) => ({
       id: '[attacher#A14]',
       given: `a forced publish with a context, and ${JSON.stringify(saved)} in the status`,
@@ -356,6 +364,13 @@ describe('an attachment that is deleted, or gone, while it is attached', () => {
     { id: '[attacher#G1]', given: 'gone before it is marked', looks: [gone], rows: 'G1' },
     { id: '[attacher#D1]', given: 'deleted before it is marked', looks: [{ attachment: free }], rows: 'D1' },
     { id: '[attacher#D8]', given: 'deleted when it is marked', looks: [{}, deleted], rows: 'A11 D8 D9 D10 D10' },
+    {
+      id: '[attacher#D8]',
+      given: 'deleted when it is marked, with a secret',
+      seen: { volume: withSecret },
+      looks: [{}, deleted],
+      rows: 'A9 A11 D6 D8 D9 D10 D10',
+    },
     { id: '[attacher#G1]', given: 'gone when it is marked', looks: [{}, gone], rows: 'A11 G1' },
     {
       id: '[attacher#G4]',
@@ -384,9 +399,16 @@ describe('an attachment that is deleted, or gone, while it is attached', () => {
     {
       id: '[attacher#D8]',
       given: 'deleted when its status is saved',
-      seen: { attachment: marked },
+      seen: { attachment: marked, volume: withSecret },
       looks: [{}, {}, deleted],
-      rows: 'A13 A14 D8 D9 D10 D10',
+      rows: 'A9 A13 A14 D6 D8 D9 D10 D10',
+    },
+    {
+      id: '[attacher#G1]',
+      given: 'gone when its status is saved',
+      seen: { attachment: marked },
+      looks: [{}, {}, gone],
+      rows: 'A13 A14 G1',
     },
   ])(title, check);
 });
@@ -532,6 +554,13 @@ describe('a detach', () => {
       looks: [seen, { attachment: anAttachment({ deleting: 'yes', finalizers: ['x/y'], status }) }],
       rows: 'D8 D10 D10',
     })),
+    {
+      id: '[attacher#D10]',
+      given: 'one that others hold, without a status',
+      seen,
+      looks: [seen, { attachment: withoutStatus(free) }],
+      rows: 'D8 D10',
+    },
     {
       id: '[attacher#D10]',
       given: 'a status that could not be saved',

@@ -74,6 +74,9 @@ it('given another attachment of the name, or one of another driver, when read ag
     attachment: { metadata: { uid: own } },
     registeredNodeId: { value: 'id-of-node1' },
   });
-  expect(observed({ attachments: [anAttachment({ uid: 'later' })] }).attachment).toBeUndefined();
+  expect(observed({ attachments: [anAttachment({ uid: 'later' })] })).toMatchObject({
+    attachment: undefined,
+    registeredNodeId: { message: 'the VolumeAttachment is gone' },
+  });
   expect(observed({ attachments: [anAttachment({ attacher: 'other' })] }).attachment).toBeUndefined();
 });

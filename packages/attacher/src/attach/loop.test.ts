@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The attach loop alone, with memory that the test can look into: what wakes the loop, and what is forgotten. */
 import { createController, csiNodes, type KubeObject, volumeAttachments } from '@csi-sidecars/runtime';
+import { recordingTracer } from '@csi-sidecars/runtime/testing';
 import { driverInfoOf } from '@csi-sidecars/test-driver';
 import { createProcess, createTestCluster } from '@csi-sidecars/test-driver/testing';
 import { expect, it } from 'vitest';
@@ -13,6 +14,7 @@ import {
   finalizer,
   someSettings,
 } from '../../testing/builders.ts';
+import { attachmentKey } from '../attachment.ts';
 import { createAttachmentRuns } from '../attachment-runs.ts';
 import { clusterRules } from '../rbac.ts';
 import { watchedBy } from '../watched.ts';
@@ -28,13 +30,14 @@ async function aLoop(...seed: readonly KubeObject[]) {
   for (const object of seed) cluster.server.seed(object);
   const process = createProcess(cluster, { name: 'csi-attacher', interrupt: undefined });
   const [memory, runs] = [createAttachMemory(), createAttachmentRuns()];
+  const tracer = recordingTracer();
   const driver = driverInfoOf(cluster.driver.settings);
   const settings = someSettings();
   const context = { driver, channel: process.ports.channel, settings, finalizer, memory, runs };
   const loop = attachLoop(context, watchedBy({ driverName, resyncMs: 0 }));
-  const running = await process.run(createController(process.ports, [loop]));
+  const running = await process.run(createController({ ...process.ports, tracer }, [loop]));
   const adds = (): number | undefined => running.metrics.value('workqueue_adds_total', { name: 'csi-attacher-va' });
-  return { ...running, memory, runs, adds };
+  return { ...running, memory, runs, tracer, adds };
 }
 
 it('given a forced attachment, when the object is gone, then it is not forced any more', async () => {
@@ -49,6 +52,25 @@ it('given a forced attachment, when the object is gone, then it is not forced an
   l.server.objects.remove(volumeAttachments, { name: 'va1' });
   await l.settle();
   expect(l.runs.isForced(attachment)).toBe(false);
+  await l.stop();
+});
+
+it('given an attachment with a volume, without one, and one that is gone, then each run belongs to the trace of the claim, to its own, and to none', async () => {
+  const claimRef = { namespace: 'ns', name: 'claim', uid: 'uid-of-claim' };
+  const inline = anAttachment({ name: 'inline', source: {} });
+  const l = await aLoop(anAttachment(), inline, aVolume({ spec: { claimRef } }));
+  const undo = { volumeId: 'volume-1', nodeId: 'n', secrets: undefined, migrated: false };
+  const attachment = attachmentKey(inline);
+  l.memory.publications.set(attachment, { attachment, uid: 'gone', nodeName: 'n', volumeName: undefined, undo });
+  l.server.objects.remove(volumeAttachments, { name: 'inline' });
+  await l.settle();
+  expect(l.tracer.runs.map(({ subject, attributes }) => [attributes['csi_sidecars.object.uid'], subject?.uid])).toEqual(
+    [
+      ['uid-of-inline', 'uid-of-inline'],
+      ['uid-of-va1', 'uid-of-claim'],
+      [undefined, undefined],
+    ],
+  );
   await l.stop();
 });
 

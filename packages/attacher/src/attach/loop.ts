@@ -39,10 +39,9 @@ export function attachLoop(context: AttachContext, watched: Watched): Loop {
       keyOf: attachmentKey,
       forget: (_key, attachment) => runs.forget(attachment),
     },
-    traced: ({ attachments, volumes }, key) => {
-      const object = attachments.get(key);
-      const name = object?.spec.source.persistentVolumeName;
-      return { object, volume: name === undefined ? undefined : volumes.get(toObjectKey(undefined, name)) };
+    traced: (caches, key) => {
+      const object = caches.attachments.get(key);
+      return { object, volume: volumeOf(caches, object) };
     },
     handlers: {
       attachments: (change) => {
@@ -68,14 +67,18 @@ export function attachLoop(context: AttachContext, watched: Watched): Loop {
 function observe(context: AttachContext, caches: Caches<AttachLoop>, key: AttachmentKey): Observed {
   const attachment = caches.attachments.get(key);
   const isOurs = attachment?.spec.attacher === context.driver.name;
-  const volumeName = isOurs ? attachment.spec.source.persistentVolumeName : undefined;
   const uid = isOurs ? attachment.metadata?.uid : undefined;
   return {
     ...look({ context, caches, key }, uid),
     uid,
     isForced: isOurs && context.runs.isForced(attachment),
-    volume: volumeName === undefined ? undefined : caches.volumes.get(toObjectKey(undefined, volumeName)),
+    volume: volumeOf(caches, isOurs ? attachment : undefined),
   };
+}
+
+function volumeOf({ volumes }: Caches<AttachLoop>, attachment: VolumeAttachment | undefined) {
+  const name = attachment?.spec.source.persistentVolumeName;
+  return name === undefined ? undefined : volumes.get(toObjectKey(undefined, name));
 }
 
 /**

@@ -26,10 +26,6 @@ const maxMessageBytes = 1024;
 
 /** Shortens a message to the longest text that the API server accepts, without cutting a character in two. */
 export function toStatusMessage(message: string): string {
-  const bytes = Buffer.from(message);
-  if (bytes.length <= maxMessageBytes) return message;
-  let end = maxMessageBytes;
-  // A byte of the form 10xxxxxx continues a character.
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return bytes.subarray(0, end).toString();
+  const { read } = new TextEncoder().encodeInto(message, new Uint8Array(maxMessageBytes));
+  return message.slice(0, read);
 }

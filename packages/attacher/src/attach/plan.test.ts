@@ -120,8 +120,9 @@ describe('the file system', () => {
   const mountOf = (volume: VolumeFacts, defaultFsType = '') =>
     requestOf(volume, { defaultFsType }).volume_capability?.mount;
 
-  it('[attacher#21] given mount options, then they are sent in their order', () => {
+  it('[attacher#21] given mount options, then they are sent in their order; without them none is sent', () => {
     expect(mountOf({ spec: { mountOptions: ['first', 'second'] } })?.mount_flags).toEqual(['first', 'second']);
+    expect(mountOf({})?.mount_flags).toEqual([]);
   });
 
   it.each([

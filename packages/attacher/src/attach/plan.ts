@@ -21,7 +21,7 @@ export interface PlanContext {
 }
 
 export interface Plan {
-  readonly request: ControllerPublishVolumeRequestInput;
+  readonly request: ControllerPublishVolumeRequestInput & { readonly volume_id: string };
   readonly reference: SecretReference | undefined;
   readonly migrated: boolean;
 }

@@ -152,7 +152,10 @@ it('given the steps that read or write other objects, then their requests carry 
 
 it('given an attachment that is gone, when it is marked, then the missing object is not a failure', async () => {
   const notFound = new ApiError({ status: 404, reason: 'NotFound', message: 'not found' });
-  expect((await requestsOf((run) => step.mark(run, attachment, 'n'), notFound)).result).toBe('done');
+  expect(await requestsOf((run) => step.mark(run, attachment, 'n'), notFound)).toMatchObject({
+    result: 'done',
+    requests: [{ isOfTheRun: true }, { isOfTheRun: true }],
+  });
 });
 
 it('given our finalizer is added to a volume, then the run continues with the volume that the server returned', async () => {

@@ -9,7 +9,6 @@
  * that it cannot change another object of the same name. Our finalizer is named by value. A status field that must be empty is named,
  * whatever the cache shows.
  */
-import type { ControllerPublishVolumeRequestInput } from '@csi-sidecars/csi';
 import {
   addedFinalizer,
   addFinalizer,
@@ -37,6 +36,7 @@ import { annotations } from '../names.ts';
 import type { AttachRun } from './look.ts';
 import type { AttachMemory, Publication, Secrets, UnpublishCall } from './memory.ts';
 import * as messages from './messages.ts';
+import type { Plan } from './plan.ts';
 
 /** What the driver returns from a publish for the node side. */
 export type PublishContext = Readonly<Record<string, string>>;
@@ -63,8 +63,8 @@ export function addVolumeFinalizer(run: AttachRun, volume: PersistentVolume): Pr
   return underWay;
 }
 
-export async function readSecrets({ client, signal }: AttachRun, reference: SecretReference): Promise<Secrets> {
-  return await readSecret(client, reference, { signal }).catch((cause: unknown) => {
+export function readSecrets({ client, signal }: AttachRun, reference: SecretReference): Promise<Secrets> {
+  return readSecret(client, reference, { signal }).catch((cause: unknown) => {
     throw messages.noSecret(reference, toError(cause));
   });
 }
@@ -88,7 +88,7 @@ export async function mark(run: AttachRun, attachment: VolumeAttachment, nodeId:
 }
 
 export interface PublishCall {
-  readonly request: ControllerPublishVolumeRequestInput;
+  readonly request: Plan['request'] & { readonly node_id: string };
   readonly migrated: boolean;
 }
 
@@ -99,7 +99,7 @@ export async function publish(
   { request, migrated }: PublishCall,
 ): Promise<PublishContext | 'busy'> {
   const { channel, memory, runs, settings } = context;
-  const undo = { volumeId: request.volume_id ?? '', nodeId: request.node_id ?? '', secrets: request.secrets, migrated };
+  const undo = { volumeId: request.volume_id, nodeId: request.node_id, secrets: request.secrets, migrated };
   runs.noteCall(key);
   using call = beginCall(memory, undo);
   if (call === undefined) return 'busy';
@@ -144,7 +144,7 @@ async function callUnpublish(
   runs.noteCall(key);
   using call = beginCall(memory, target);
   if (call === undefined) return 'busy';
-  const request = { volume_id: volumeId, node_id: nodeId, ...(secrets && { secrets }) };
+  const request = { volume_id: volumeId, node_id: nodeId, secrets };
   const options = { timeoutMs: settings.timeoutMs, signal, migrated, span };
   await channel.call('/csi.v1.Controller/ControllerUnpublishVolume', request, options);
   return 'done';
@@ -191,9 +191,12 @@ export async function report(run: AttachRun, attachment: VolumeAttachment, error
   const { clock, logger, key, context } = run;
   const { finalizer, memory, runs, settings } = context;
   const reported = { message: messages.toStatusMessage(error.message), time: timestamp(clock.nowMs()) };
-  const code = settings.features.errorCodes && 'code' in error ? error.code : undefined;
-  // null removes the code of an earlier failure, even if the cache does not show it.
-  const value = error.field === 'attachError' ? { ...reported, errorCode: code ?? null } : reported;
+  const { errorCodes } = settings.features;
+  const value =
+    error.field === 'attachError'
+      ? // null removes the code of an earlier failure, even if the cache does not show it.
+        { ...reported, errorCode: (errorCodes ? error.code : undefined) ?? null }
+      : reported;
   const isOver = (known: VolumeAttachment): boolean => {
     if (runs.isForced(known)) return false;
     if (error.field === 'attachError') return isAttached(known);

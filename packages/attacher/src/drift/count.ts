@@ -73,7 +73,7 @@ function recordedOf(facts: CountFacts, attachment: VolumeAttachment): readonly R
       handle: names.value.volumeHandle,
       nodeName: spec.nodeName,
       nodeId: names.value.nodeId,
-      createdMs: Date.parse(metadata?.creationTimestamp ?? '') || 0,
+      createdMs: Date.parse(metadata?.creationTimestamp ?? ''),
       isAttached: isAttached(attachment) && metadata?.deletionTimestamp === undefined,
     },
   ];

@@ -18,7 +18,12 @@ import { listerOf } from '../../testing/lister-of.ts';
 import { attachmentKey } from '../attachment.ts';
 import { type AttachmentRuns, createAttachmentRuns } from '../attachment-runs.ts';
 import { watchedBy } from '../watched.ts';
-import { disagrees, driftLoop, passFailed, skipped } from './loop.ts';
+import { driftLoop } from './loop.ts';
+
+const passFailed = 'Failed to compare VolumeAttachments with the volumes of the driver; the next pass will try again';
+const skipped = 'A VolumeAttachment cannot be compared with the driver';
+const disagrees =
+  'VolumeAttachment attached status and actual state do not match. Adding back to VolumeAttachment queue for forced reprocessing';
 
 /** A comparison loop over these attachments. The driver takes a second to answer. */
 interface Comparing {

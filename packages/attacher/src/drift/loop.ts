@@ -27,10 +27,9 @@ import { type ListedNames, listPublished, namesOf, type Published } from './list
 
 const name = 'csi-attacher-drift';
 
-export const passFailed =
-  'Failed to compare VolumeAttachments with the volumes of the driver; the next pass will try again';
-export const skipped = 'A VolumeAttachment cannot be compared with the driver';
-export const disagrees =
+const passFailed = 'Failed to compare VolumeAttachments with the volumes of the driver; the next pass will try again';
+const skipped = 'A VolumeAttachment cannot be compared with the driver';
+const disagrees =
   'VolumeAttachment attached status and actual state do not match. Adding back to VolumeAttachment queue for forced reprocessing'; // R4
 
 interface DriftWatches {
