@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The whole program over a real driver socket, with an API server in memory and virtual time. */
 import { type Handlers, csiError } from '@csi-sidecars/csi/testing';
-import { type KubeObject, type Lease, leaseRules, leases } from '@csi-sidecars/runtime';
-import { settle } from '@csi-sidecars/runtime/testing';
+import type { CsiCallOptions } from '@csi-sidecars/csi';
+import { type KubeObject, type Lease, leaseRules, leases, volumeAttachments } from '@csi-sidecars/runtime';
+import { FakeClock, settle } from '@csi-sidecars/runtime/testing';
 import { type DrivenProgram, fakeHost, runOverDriver } from '@csi-sidecars/sidecar/testing';
+import { replacesPlugin } from '@csi-sidecars/volume';
 import { describe, expect, it, vi } from 'vitest';
-import { aCsiNode, anAttachment, aVolume, driverName } from '../testing/builders.ts';
+import { aCsiNode, aDriver, anAttachment, aVolume, driverName } from '../testing/builders.ts';
 import { attacherSidecar, runAttacher } from './program.ts';
 import { clusterRules } from './rbac.ts';
 
@@ -69,7 +71,12 @@ describe('the start', () => {
     await expect.poll(() => slow.calls()).toContain('GetPluginInfo');
     await slow.host.clock.advance(1_000);
     expect(await slow.code).toBe(1);
-    expect(attacherSidecar.driver({ timeout: 15_000 } as never, {})).toMatchObject({ nameTimeoutMs: 1_000 });
+    expect(attacherSidecar.driver({ timeout: 15_000, 'max-grpc-log-length': 7 } as never, {})).toEqual({
+      probeTimeoutMs: 15_000,
+      nameTimeoutMs: 1_000,
+      isMigrated: replacesPlugin,
+      maxLoggedResponseBytes: 7,
+    });
   });
 
   it('[attacher#144] given ControllerGetCapabilities fails, then the exit code is 1', async () => {
@@ -133,6 +140,76 @@ it('[attacher#86] given the driver ends, then the attacher ends with exit code 1
   expect(await attacher.code).toBe(1);
   expect(attacher.host.terminationLog()).toEqual(['Lost connection to CSI driver, exiting']);
 });
+
+/** Prepares a controller for a driver each of whose calls takes so long. */
+async function preparedAfter(callMs: number, plugin: readonly string[], failing?: string) {
+  const clock = new FakeClock();
+  const { signal } = new AbortController();
+  const asked: unknown[] = [];
+  const call = async (method: string, _request: object, options: CsiCallOptions) => {
+    asked.push([method.split('/').at(-1), options.timeoutMs, options.signal === signal]);
+    await clock.advance(callMs);
+    if (method === failing) throw new Error('no');
+    const service = plugin.map((type) => ({ service: { type }, rpc: { type: 'PUBLISH_UNPUBLISH_VOLUME' } }));
+    return { capabilities: service };
+  };
+  const started = { values: {}, gates: {} };
+  const context = { channel: { call }, clock, name: driverName, signal, started } as never;
+  return { asked, ...(await attacherSidecar.prepare(context)) };
+}
+
+describe('what it asks the driver for at its start', () => {
+  it.each([
+    { callMs: 600, leftMs: 400 },
+    { callMs: 1_200, leftMs: 0 },
+  ])('given calls that take $callMs ms, then the second one gets $leftMs ms of one second', async (row) => {
+    const { asked, assemble: _assemble, ...known } = await preparedAfter(row.callMs, ['CONTROLLER_SERVICE']);
+    expect(asked).toEqual([
+      ['GetPluginCapabilities', 1_000, true],
+      ['ControllerGetCapabilities', row.leftMs, true],
+    ]);
+    expect(known).toEqual({
+      lockName: `external-attacher-leader-${driverName}`,
+      driver: aDriver({ controller: ['PUBLISH_UNPUBLISH_VOLUME'] }),
+      // Whether a volume names a secret is not known yet.
+      rights: { cluster: clusterRules.filter(({ resources }) => !resources.includes('secrets')) },
+    });
+  });
+
+  it('given a driver without a controller service, then it has no capabilities, and only rights for marking attachments are needed', async () => {
+    const { driver, rights } = await preparedAfter(0, []);
+    expect(driver).toEqual({ name: driverName, pluginCapabilities: new Set(), controllerCapabilities: new Set() });
+    expect(rights?.cluster?.map(({ resources, verbs }) => `${verbs.join()} ${resources.join()}`)).toEqual([
+      'list,watch volumeattachments',
+      'patch volumeattachments/status',
+    ]);
+  });
+
+  it.each([
+    { method: '/csi.v1.Identity/GetPluginCapabilities', of: 'driver' },
+    { method: '/csi.v1.Controller/ControllerGetCapabilities', of: 'controller' },
+  ])('given $method fails, then the error names the capabilities of the $of', async ({ method, of }) => {
+    const message = `Failed to get the capabilities of the CSI ${of}`;
+    await expect(preparedAfter(0, ['CONTROLLER_SERVICE'], method)).rejects.toThrow(message);
+  });
+});
+
+it.each([
+  { gate: true, errorCode: 8 },
+  { gate: false, errorCode: undefined },
+])(
+  'given the gate MutableCSINodeAllocatableCount is $gate, when a publish fails with ResourceExhausted, then the code in the status is $errorCode',
+  async ({ gate, errorCode }) => {
+    await using attacher = await run(
+      { '/csi.v1.Controller/ControllerPublishVolume': () => csiError('ResourceExhausted', 'full') },
+      [`--feature-gates=MutableCSINodeAllocatableCount=${gate}`],
+      [anAttachment(), aVolume(), aCsiNode()],
+    );
+    const reported = () => attacher.host.server.objects.get(volumeAttachments, { name: 'va1' })?.status?.attachError;
+    await expect.poll(reported).toBeDefined();
+    expect(reported()?.errorCode).toBe(errorCode);
+  },
+);
 
 describe('the election', () => {
   const args = ['--leader-election', '--leader-election-namespace=ns'];

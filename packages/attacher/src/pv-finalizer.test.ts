@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The running loop: which changes in the watches lead to which requests. */
-import { type KubeObject, type PersistentVolume, persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
+import {
+  ApiError,
+  type KubeObject,
+  type PersistentVolume,
+  persistentVolumes,
+  volumeAttachments,
+} from '@csi-sidecars/runtime';
 import { walkFlow } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { anAttacher, type Fixture, forbidden } from '../testing/attacher-fixture.ts';
 import { anAttachment, attached, aVolume, driverName, finalizer } from '../testing/builders.ts';
 import { annotations } from './names.ts';
-import { release } from './pv-finalizer.ts';
+import { release, removeOurFinalizer } from './pv-finalizer.ts';
 
 const released = 'patch persistentvolumes pv1 200';
 const deleting = aVolume({ deleting: 'yes' });
@@ -295,6 +301,26 @@ describe('the finalizer of a PersistentVolume', () => {
     expect(p.writes()).toEqual([]);
     await p.stop();
   });
+});
+
+it('given an answer of 404 for a volume that is there, then both requests carry the signal of the run, and the error keeps the answer', async () => {
+  const { signal } = new AbortController();
+  const signals: unknown[] = [];
+  const notFound = new ApiError({ status: 404, reason: 'NotFound', message: 'not found' });
+  type Options = { readonly signal?: AbortSignal };
+  const patch = async (_target: object, _patch: object, options: Options) => {
+    signals.push(options.signal);
+    throw notFound;
+  };
+  const list = async (_resource: object, _query: object, options: Options) => {
+    signals.push(options.signal);
+    return { items: [deleting] };
+  };
+  const caches = { volumes: { doubt: () => undefined } };
+  const run = { client: { patch, list }, caches, key: 'pv1', signal, context: { driverName } } as never;
+  const error: unknown = await removeOurFinalizer(run, deleting).catch((cause: unknown) => cause);
+  expect(error).toMatchObject({ cause: notFound });
+  expect(signals).toEqual([signal, signal]);
 });
 
 it('[attacher#F1, F2, F3] given a PersistentVolume, then its run goes through the rows of the page', async () => {

@@ -99,7 +99,7 @@ function isReleasable(volume: PersistentVolume, driverName: string): boolean {
 }
 
 /** Removes our finalizer and no other. An object that is gone is not an error: there is nothing left to update. */
-async function removeOurFinalizer(
+export async function removeOurFinalizer(
   { client, clock, random, logger, caches, key, signal, context }: Run<PvFinalizerLoop>,
   volume: PersistentVolume,
 ): Promise<void> {

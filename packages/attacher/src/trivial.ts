@@ -33,7 +33,6 @@ interface TrivialLoop extends LoopTypes {
   /** Undefined if it is gone or belongs to another driver. */
   readonly observed: { readonly attachment: VolumeAttachment | undefined };
   readonly conclusion: Conclusion;
-  readonly context: TrivialContext;
 }
 
 export interface TrivialContext {
@@ -41,8 +40,10 @@ export interface TrivialContext {
   readonly settings: AttacherSettings;
 }
 
-export function trivialLoop(context: TrivialContext, { attachments }: Pick<Watched, 'attachments'>): Loop {
-  const { driverName, settings } = context;
+export function trivialLoop(
+  { driverName, settings }: TrivialContext,
+  { attachments }: Pick<Watched, 'attachments'>,
+): Loop {
   return defineLoop<TrivialLoop>({
     name: queueNames.attachments,
     settings,
@@ -56,7 +57,6 @@ export function trivialLoop(context: TrivialContext, { attachments }: Pick<Watch
       const attachment = caches.attachments.get(key);
       return { attachment: attachment?.spec.attacher === driverName ? attachment : undefined };
     },
-    context,
     flow: ({ attachment }) => attach(attachment),
   });
 }

@@ -39,6 +39,14 @@ describe('what the caches keep', () => {
     expect([of([]), of(['x/y']), of([finalizer])?.metadata?.name]).toEqual([undefined, undefined, 'pv1']);
   });
 
+  it('given a volume without a spec, then it is kept only if it has our finalizer', () => {
+    const of = (finalizers: readonly string[]) => {
+      const { spec: _spec, ...volume } = aVolume({ finalizers });
+      return kept(watchedVolumes(options), volume)?.metadata?.name;
+    };
+    expect([of([]), of([finalizer])]).toEqual([undefined, 'pv1']);
+  });
+
   it('given an in-tree volume, then only a driver that replaced an in-tree plugin keeps it', () => {
     const { csi: _csi, ...spec } = aVolume().spec ?? {};
     const volume = { ...aVolume({ finalizers: [] }), spec: { ...spec, cinder: { volumeID: 'x' } } };

@@ -20,7 +20,7 @@ function counting(facts: Partial<CountFacts> = {}) {
   const caches = {
     attachments: listerOf([created]),
     volumes: listerOf([aVolume()]),
-    csiNodes: listerOf([aCsiNode()]),
+    csiNodes: listerOf([aCsiNode(), { metadata: { name: 'node2' }, spec: { drivers: [] } }]),
   };
   const all = { driverName, ...caches, published: publishedOn(), nowMs, ...facts };
   return { counts, countAfter: (ms: number) => count({ ...all, nowMs: all.nowMs + ms }) };
@@ -46,7 +46,7 @@ it('given an attached volume that the driver does not list on its node, then the
 
 it('given counts sooner than a grace after the one before, then they do nothing; a difference in two counts is confirmed', () => {
   const { counts, countAfter } = counting();
-  for (const ms of [0, auditGraceMs - 1, auditGraceMs, 2 * auditGraceMs - 1]) countAfter(ms);
+  for (const ms of [0, auditGraceMs - 1, auditGraceMs]) countAfter(ms);
   expect(counts.map((findings) => findings.map(({ class: kind }) => kind))).toEqual([
     ['unconfirmed'],
     ['attachedMissing'],
