@@ -75,7 +75,7 @@ export function observeByBoth(
 ): ObservedByBoth {
   const claim = claims.get(key);
   const entry = memory.get(key, claim?.metadata?.uid ?? '');
-  const endsMs = entry?.kind === 'infeasible' ? entry.sinceMs + settings.retryIntervalMaxMs : 0;
+  const endsMs = entry?.kind === 'infeasible' ? entry.sinceMs + settings.retryIntervalMaxMs : -Infinity;
   return {
     claim,
     volume: claim && volumes.get(toObjectKey(undefined, volumeNameOf(claim))),

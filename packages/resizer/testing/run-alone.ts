@@ -35,6 +35,9 @@ export interface Answers {
   readonly call?: Answer;
 }
 
+/** Only handed on to the driver's channel. */
+export const span = { child: () => undefined } as never;
+
 export type RunAlone = ClaimRun & { readonly clock: FakeClock; readonly logger: RecordingLogger };
 
 export function runAlone({ patch = silence, get = silence, list = silence, call = silence }: Answers = {}): RunAlone {
@@ -59,6 +62,7 @@ export function runAlone({ patch = silence, get = silence, list = silence, call 
     key: claimKey(aClaim()),
     caches: { claims: cache, volumes: cache } as ClaimRun['caches'],
     signal: new AbortController().signal,
+    span,
   };
 }
 

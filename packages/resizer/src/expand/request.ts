@@ -18,7 +18,7 @@ import type { ResizerDriver } from '../driver.ts';
 import * as messages from './messages.ts';
 
 export interface ExpandRequest {
-  readonly request: ControllerExpandVolumeRequestInput;
+  readonly request: ControllerExpandVolumeRequestInput & { readonly volume_id: string };
   readonly reference: SecretReference | undefined;
   readonly migrated: boolean;
 }

@@ -23,6 +23,7 @@ import {
   runAlone,
   type SentPatch,
   shownBy,
+  span,
   written,
 } from '../../testing/run-alone.ts';
 import type { Claim } from '../claim.ts';
@@ -380,7 +381,7 @@ async function called(call: NonNullable<Answers['call']>, { migrated = false, en
 }
 
 it.each([true, false])(
-  'given a volume with migrated %s, then the call carries that, the timeout of expansions and the signal of the run',
+  'given a volume with migrated %s, then the call carries that, the timeout of expansions, and the signal and the span of the run',
   async (migrated) => {
     const sent: unknown[] = [];
     const call = async (...all: readonly unknown[]) => {
@@ -388,7 +389,7 @@ it.each([true, false])(
       return { capacity_bytes: '1', node_expansion_required: true };
     };
     const { signal } = await called(call, { migrated });
-    const options = { timeoutMs: 10_000, signal, migrated };
+    const options = { timeoutMs: 10_000, signal, span, migrated };
     expect(sent).toEqual([['/csi.v1.Controller/ControllerExpandVolume', request, options]]);
   },
 );

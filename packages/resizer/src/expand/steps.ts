@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What each step of the expansion does, and the table of status writes of the resizer's page. No decisions: those are in `flow.ts`. */
-import type { ControllerExpandVolumeRequestInput } from '@csi-sidecars/csi';
 import { type PersistentVolume } from '@csi-sidecars/runtime';
 import type { Quantity } from '@csi-sidecars/volume';
 import { outcomeOfExpansion } from '../call-outcome.ts';
@@ -13,6 +12,7 @@ import { capacityOfVolume, preResizeCapacityOf } from '../volume.ts';
 import { changeClaim, type ClaimPatch, patchGuardedClaim } from '../write-claim.ts';
 import { changeVolume } from '../write-volume.ts';
 import * as messages from './messages.ts';
+import type { ExpandRequest } from './request.ts';
 
 /** `new`: an expansion to another size begins. `same`: one is repeated. `legacy`: without a recorded size. */
 export type Marking = 'new' | 'same' | 'legacy';
@@ -67,13 +67,13 @@ const method = '/csi.v1.Controller/ControllerExpandVolume';
 export async function expand(
   run: ClaimRun,
   claim: Claim,
-  { request, migrated }: { readonly request: ControllerExpandVolumeRequestInput; readonly migrated: boolean },
+  { request, migrated }: Pick<ExpandRequest, 'request' | 'migrated'>,
 ): Promise<Expansion> {
   const { signal, span, context } = run;
   const options = { timeoutMs: context.settings.expandTimeoutMs, signal, span, migrated };
   const answer = await callDriver(run, claim, {
     method,
-    volumeHandle: request.volume_id ?? '',
+    volumeHandle: request.volume_id,
     send: () => context.channel.call(method, request, options),
     outcomeOf: outcomeOfExpansion,
   });

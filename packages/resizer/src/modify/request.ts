@@ -8,7 +8,7 @@ import { annotations, metadataKeys } from '../names.ts';
 import * as messages from './messages.ts';
 
 export interface ModifyRequest {
-  readonly request: ControllerModifyVolumeRequestInput;
+  readonly request: ControllerModifyVolumeRequestInput & { readonly volume_id: string };
   readonly reference: SecretReference | undefined;
 }
 

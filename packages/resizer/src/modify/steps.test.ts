@@ -11,6 +11,7 @@ import {
   type RunAlone,
   runAlone,
   shownBy,
+  span,
   written,
 } from '../../testing/run-alone.ts';
 import type { Claim } from '../claim.ts';
@@ -223,13 +224,13 @@ async function called(call: NonNullable<Answers['call']>, entry: CallEntry = set
   return { result, entry: run.context.memory.get(run.key, uid), signal: run.signal };
 }
 
-it('given a success, then the call carried the timeout of modifications and the signal of the run, and nothing is remembered', async () => {
+it('given a success, then the call carried the timeout of modifications, and the signal and the span of the run, and nothing is remembered', async () => {
   const sent: unknown[] = [];
   const { entry, signal } = await called(async (...all: readonly unknown[]) => {
     sent.push(all);
     return {};
   });
-  const options = { timeoutMs: 10_000, signal };
+  const options = { timeoutMs: 10_000, signal, span };
   expect([sent, entry]).toEqual([[['/csi.v1.Controller/ControllerModifyVolume', request, options]], undefined]);
 });
 

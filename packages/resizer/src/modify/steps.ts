@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What each step of the modification does, and the table of status writes of the resizer's page. No decisions: those are in `flow.ts`. */
-import { type ControllerModifyVolumeRequestInput, CsiError } from '@csi-sidecars/csi';
+import { CsiError } from '@csi-sidecars/csi';
 import { type PersistentVolume, timestamp, type VolumeAttributesClass } from '@csi-sidecars/runtime';
 import { type CallOutcome, outcomeOfModification } from '../call-outcome.ts';
 import { type Claim, currentClassOf, modifyStatusOf } from '../claim.ts';
@@ -9,6 +9,7 @@ import { callDriver, type ClaimRun, noteNoCall, type Pair } from '../steps.ts';
 import { changeClaim, patchGuardedClaim } from '../write-claim.ts';
 import { changeVolume } from '../write-volume.ts';
 import * as messages from './messages.ts';
+import type { ModifyRequest } from './request.ts';
 
 /** The class does not exist: the target stays what it was, because quota was charged for it. */
 export function savePending(run: ClaimRun, claim: Claim): Promise<Claim | 'conflict'> {
@@ -67,12 +68,12 @@ export async function mark(run: ClaimRun, claim: Claim, target: VolumeAttributes
 
 const method = '/csi.v1.Controller/ControllerModifyVolume';
 
-export function modify(run: ClaimRun, claim: Claim, request: ControllerModifyVolumeRequestInput): Promise<unknown> {
+export function modify(run: ClaimRun, claim: Claim, request: ModifyRequest['request']): Promise<unknown> {
   const { signal, span, context } = run;
   const options = { timeoutMs: context.settings.modifyTimeoutMs, signal, span };
   return callDriver(run, claim, {
     method,
-    volumeHandle: request.volume_id ?? '',
+    volumeHandle: request.volume_id,
     send: () => context.channel.call(method, request, options),
     outcomeOf: outcomeOfModification,
   });
