@@ -74,7 +74,7 @@ export function observeByBoth(
   { key, clock }: { readonly key: ClaimKey; readonly clock: Clock },
 ): ObservedByBoth {
   const claim = claims.get(key);
-  const entry = memory.get(key, claim?.metadata?.uid ?? '');
+  const entry = memory.get(key, claim?.metadata?.uid);
   const endsMs = entry?.kind === 'infeasible' ? entry.sinceMs + settings.retryIntervalMaxMs : -Infinity;
   return {
     claim,

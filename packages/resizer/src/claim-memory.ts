@@ -13,7 +13,7 @@ export type CallEntry =
 
 export interface ClaimMemory {
   /** Undefined for a claim of the same name with another UID. */
-  get(key: ClaimKey, uid: string): CallEntry | undefined;
+  get(key: ClaimKey, uid: string | undefined): CallEntry | undefined;
   set(key: ClaimKey, entry: CallEntry): void;
   delete(key: ClaimKey): void;
 }

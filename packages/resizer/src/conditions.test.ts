@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
 import { aClaim, aCondition } from '../testing/builders.ts';
-import { conditionsPatch, transitionTime } from './conditions.ts';
+import { conditionsPatch, modifyConditions, resizeConditions, transitionTime } from './conditions.ts';
 
 const [before, nowMs] = ['2025-01-01T00:00:00Z', Date.parse('2026-01-01T00:00:00Z')];
 const now = '2026-01-01T00:00:00Z';
@@ -45,4 +45,11 @@ it.each([
 it('given a condition without a reason that is shown without one, then its transition time stays', () => {
   const claim = aClaim({ conditions: [aCondition('Resizing')] });
   expect(transitionTime(claim, { type: 'Resizing' }, nowMs)).toBe(before);
+});
+
+it('given the conditions of both loops, then they have the names of Kubernetes', () => {
+  expect([resizeConditions, modifyConditions]).toEqual([
+    ['Resizing', 'FileSystemResizePending', 'ControllerResizeError', 'NodeResizeError'],
+    ['ModifyingVolume', 'ModifyVolumeError'],
+  ]);
 });

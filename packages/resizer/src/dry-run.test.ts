@@ -93,3 +93,12 @@ it('given a cluster without attributes classes, then the loop that modifies does
   expect(await rowWith([])).toBe(undefined);
   expect(await rowWith(['--feature-gates=VolumeAttributesClass=true'])).toBe('M12');
 });
+
+it('given what was assumed, then the answer lists it', async () => {
+  const { assumed } = await dryRun(aDryWorld([]), { loop: 'expand', key: 'team/data', args: [], driver });
+  expect(assumed).toEqual([
+    'memory',
+    'the driver reports CONTROLLER_SERVICE, ONLINE, EXPAND_VOLUME, MODIFY_VOLUME',
+    'expansion is the work of: controller',
+  ]);
+});

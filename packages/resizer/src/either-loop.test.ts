@@ -39,8 +39,8 @@ describe.each([
     l.driver.faults.add({ method, action: { kind: 'fail', code: 'Internal', message: 'no' } });
     l.server.seed(claim);
     await l.settle();
-    const current = l.server.objects.get(persistentVolumeClaims, { namespace: 'team', name: 'data' });
-    const before = { ...current, metadata: { ...current?.metadata, resourceVersion: '0' } };
+    const current = l.server.objects.get(persistentVolumeClaims, { namespace: 'team', name: 'data' })!;
+    const before = { ...current, metadata: { ...current.metadata, resourceVersion: '0' } };
     const known = () => {
       let isOwn = true;
       l.context.ownWriteFilter.judge({ previous: before, current, isInInitialList: false }, () => (isOwn = false));

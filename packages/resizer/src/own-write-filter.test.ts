@@ -36,6 +36,22 @@ it('P4: given an own write and a change of the user in one, as after a relist, t
   expect(isForeign(own, version('4', '1Gi'), version('6'))).toBe(true);
 });
 
+it.each([
+  { given: 'an earlier claim of its name', before: { uid: 'earlier' } },
+  { given: 'a deletion that is not in the write', before: { deletionTimestamp: '2026-01-01T00:00:00Z' } },
+])('P4: given an own write after $given in one change, then it is foreign', async ({ before }) => {
+  const own = createOwnWriteFilter();
+  await write(own, '6');
+  const previous = version('4');
+  expect(isForeign(own, { ...previous, metadata: { ...previous.metadata, ...before } }, version('6'))).toBe(true);
+});
+
+it('given more than eight own writes, then the oldest is not known any more', async () => {
+  const own = createOwnWriteFilter();
+  for (const resourceVersion of '123456789') await write(own, resourceVersion);
+  expect([...'12'].map((current) => isForeign(own, version('0'), version(current)))).toEqual([true, false]);
+});
+
 it('[resizer#88] given an own write, when a resync offers its claim, then that is foreign', async () => {
   const own = createOwnWriteFilter();
   await write(own, '6');
@@ -61,10 +77,11 @@ it('P4: given changes during writes that overlap, then they are judged when the 
   }
   answers[0].resolve(version('5'));
   await writes[0];
+  own.judge({ previous: version('7'), current: version('8'), isInInitialList: false }, () => judged.push('8'));
   expect(judged).toEqual([]);
   answers[1].resolve(version('7'));
   await writes[1];
-  expect(judged).toEqual(['6']);
+  expect(judged).toEqual(['6', '8']);
 });
 
 it('given a write that fails, then it rejects, and the changes that waited are judged', async () => {

@@ -14,11 +14,14 @@ import { type Change, isResync, type KubeObject, stringifyJson, type WakeSource 
 import { annotationOf, type Claim, type ClaimKey, claimKey } from './claim.ts';
 import { annotations } from './names.ts';
 
+/** The claim is not gone. */
+type PresentChange = Change<Claim> & { readonly current: Claim };
+
 export interface OwnWriteFilter {
   /** Performs a write to a claim. Rejects as the write does. */
   record<T extends KubeObject>(key: ClaimKey, write: () => Promise<T>): Promise<T>;
   /** Calls `onForeign` unless the change is an own write and nothing else. */
-  judge(change: Change<Claim>, onForeign: () => void): void;
+  judge(change: PresentChange, onForeign: () => void): void;
   forget(key: ClaimKey): void;
 }
 
@@ -36,13 +39,13 @@ export function createOwnWriteFilter(): OwnWriteFilter {
   const writes = new Map<ClaimKey, PendingWrites>();
 
   /** After a relist one change may hold the writes of others as well. A resync is no write at all. */
-  const isOwn = (change: Change<Claim>): boolean => {
+  const isOwn = (change: PresentChange): boolean => {
     const { previous, current } = change;
-    if (previous === undefined || current === undefined || isResync(change)) return false;
+    if (previous === undefined || isResync(change)) return false;
     const isWritten = versions.get(claimKey(current))?.includes(current.metadata?.resourceVersion ?? '');
     return isWritten === true && whatOthersWrite(previous) === whatOthersWrite(current);
   };
-  const judgeNow = (change: Change<Claim>, onForeign: () => void): void => {
+  const judgeNow = (change: PresentChange, onForeign: () => void): void => {
     if (!isOwn(change)) onForeign();
   };
 
@@ -65,8 +68,7 @@ export function createOwnWriteFilter(): OwnWriteFilter {
       }
     },
     judge(change, onForeign) {
-      const object = change.current ?? change.previous;
-      const pending = object && writes.get(claimKey(object));
+      const pending = writes.get(claimKey(change.current));
       if (pending === undefined) judgeNow(change, onForeign);
       else pending.judgements.push(() => judgeNow(change, onForeign));
     },
@@ -89,8 +91,8 @@ export function wakeOnForeignChanges(
   return {
     onChange: (change) => {
       const { current } = change;
-      if (current !== undefined && matters(change)) ownWriteFilter.judge(change, () => wake(claimKey(current)));
-      return undefined;
+      if (current === undefined || !matters(change)) return;
+      ownWriteFilter.judge({ ...change, current }, () => wake(claimKey(current)));
     },
     source: (wakeKey) => {
       wake = wakeKey;

@@ -4,17 +4,17 @@ import type { CsiCallOptions } from '@csi-sidecars/csi';
 import { replacesPlugin } from '@csi-sidecars/volume';
 import { expect, it } from 'vitest';
 import { driverName } from '../testing/builders.ts';
-import { resizerSidecar } from './program.ts';
+import { featuresOf, resizerSidecar } from './program.ts';
 import { clusterRules } from './rbac.ts';
 
-/** Prepares a controller for a driver with these capabilities of the controller, and a node that can expand. */
-async function prepared(controller: readonly string[]) {
+/** Prepares a controller for a driver with these capabilities of the controller and the node. */
+async function prepared(controller: readonly string[], node = ['EXPAND_VOLUME'], plugin = 'CONTROLLER_SERVICE') {
   const { signal } = new AbortController();
   const asked: unknown[] = [];
   const call = async (method: string, _request: object, options: CsiCallOptions) => {
     asked.push([method.split('/').at(-1), options.timeoutMs, options.signal === signal]);
-    const types = method.startsWith('/csi.v1.Node/') ? ['EXPAND_VOLUME'] : controller;
-    const rpc = types.map((type) => ({ rpc: { type }, service: { type: 'CONTROLLER_SERVICE' } }));
+    const types = method.startsWith('/csi.v1.Node/') ? node : controller;
+    const rpc = types.map((type) => ({ rpc: { type }, service: { type: plugin } }));
     return { capabilities: [{ rpc: null, service: null }, ...rpc] };
   };
   const started = {
@@ -61,6 +61,21 @@ it.each([
     });
   },
 );
+
+it('given a driver without a controller, or with nothing to do, then the driver is the reason of the end', async () => {
+  await expect(prepared(['EXPAND_VOLUME'], [], 'OTHER')).rejects.toMatchObject({ code: 1, reason: 'driver' });
+  await expect(prepared(['GET_VOLUME'], ['STAGE_UNSTAGE_VOLUME'])).rejects.toMatchObject({
+    code: 255,
+    reason: 'driver',
+    message: 'CSI driver does not support resize nor modify',
+  });
+});
+
+it.each([true, false])('given gates that are %s, then so are the features', async (isOn) => {
+  const gates = { AnnotateFsResize: isOn, RecoverVolumeExpansionFailure: isOn, VolumeAttributesClass: isOn };
+  const context = { started: { gates, givenGates: new Set(['VolumeAttributesClass']) } } as never;
+  expect(await featuresOf(context)).toEqual({ annotateFsResize: isOn, recovery: isOn, volumeAttributesClass: isOn });
+});
 
 it('given --timeout, then it is that of the probes and of the name, and the requests of the process are counted', () => {
   const { driver, requestMetrics } = resizerSidecar;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The whole program over a real driver socket, with an API server in memory and virtual time. */
 import { csiError, type Handlers } from '@csi-sidecars/csi/testing';
-import { ApiError, type KubeObject, type Lease, leases } from '@csi-sidecars/runtime';
+import { ApiError, events, type KubeObject, type Lease, leases } from '@csi-sidecars/runtime';
 import { freePort, settle } from '@csi-sidecars/runtime/testing';
 import type { ProgramDeps } from '@csi-sidecars/sidecar';
 import { type DrivenProgram, fakeHost, runOverDriver } from '@csi-sidecars/sidecar/testing';
@@ -368,5 +368,7 @@ describe('the election', () => {
       'leases',
     ]);
     expect([writes.includes('events'), writes.at(-1)]).toEqual([true, 'leases']);
+    const resized = server.objects.list(events).filter(({ reason }) => reason?.startsWith('Volume'));
+    expect(resized.map(({ source }) => source)).toEqual([{ component: `external-resizer ${driverName}` }]);
   });
 });

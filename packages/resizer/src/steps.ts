@@ -2,6 +2,7 @@
 /** The steps that expansion and modification have in common, and how their runs end. */
 import { CsiError, type CsiChannel } from '@csi-sidecars/csi';
 import {
+  conclude as concludeRun,
   type Conclusion as AnyConclusion,
   type EventRecorder,
   type Outcome,
@@ -53,7 +54,7 @@ export interface Conclusion extends AnyConclusion {
 }
 
 export function conclude(row: string, outcome: Outcome, ...events: readonly RecordedEvent[]): Conclusion {
-  return { row, kind: 'conclude', outcome, events };
+  return { ...concludeRun(row, outcome), events };
 }
 
 /** The claim has just been read again: one write of somebody else is not worth a backoff. */

@@ -62,6 +62,16 @@ it('given a promised lock whose run ends without it, then it goes to the next', 
   expect([locks.take('v', 'expand', a), locks.take('v', 'expand', b)]).toEqual([false, true]);
 });
 
+it('given a run that has locked a volume and finds another one locked, when it ends, then the first is free, and the other is promised to it', () => {
+  const { locks, woken } = withWakes();
+  locks.take('w', 'expand', b);
+  expect([locks.take('v', 'expand', a), locks.take('w', 'expand', a)]).toEqual([true, false]);
+  locks.end('expand', a);
+  expect(locks.take('v', 'modify', b)).toBe(true);
+  locks.end('expand', b);
+  expect([woken, locks.take('w', 'expand', a)]).toEqual([[`expand ${a}`], true]);
+});
+
 it('given another volume, then it is free', () => {
   const { locks } = withWakes();
   expect([locks.take('v', 'expand', a), locks.take('w', 'modify', a)]).toEqual([true, true]);

@@ -3,7 +3,7 @@ import type { KubeObject, PersistentVolume } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aCondition, aPod, aVolume, driverName } from '../testing/builders.ts';
 import { annotations } from './names.ts';
-import { newlyBoundClaim, watchedClaims, watchedClasses, watchedPods, watchedVolumes } from './watched.ts';
+import { newlyBoundClaim, watchedBy, watchedClaims, watchedClasses, watchedPods, watchedVolumes } from './watched.ts';
 
 const options = { driverName, resyncMs: 0 };
 const kept = <T extends KubeObject>(
@@ -41,6 +41,15 @@ describe('what is kept, P7', () => {
       status: claim.status,
     });
     expect(kept(watchedClaims(options), aClaim({ volumeName: '' }))).toBeUndefined();
+  });
+
+  it('given a claim that has a volume and neither sizes nor a status, then nothing is added to it', () => {
+    const metadata = { name: 'data', namespace: 'team', uid: 'uid-of-data', resourceVersion: '7' };
+    expect(kept(watchedClaims(options), { metadata, spec: { volumeName: 'pv1' } })).toEqual({
+      metadata,
+      spec: { volumeName: 'pv1', resources: {} },
+      status: {},
+    });
   });
 
   it('given claims, then they are found by the classes that they wait for', () => {
@@ -122,4 +131,10 @@ it.each([
   { given: 'one that is gone', previous: aVolume(), current: undefined, then: undefined },
 ])('given $given, then the claim that is woken is $then', ({ previous, current, then }) => {
   expect(newlyBoundClaim({ previous, current, isInInitialList: false })).toBe(then);
+});
+
+it('given a resync interval, then claims and PersistentVolumes have it, and pods and classes have none', () => {
+  const { claims, volumes, pods } = watchedBy({ driverName, resyncMs: 5_000 });
+  const intervals = [claims, volumes, pods, watchedClasses()].map(({ resyncMs }) => resyncMs);
+  expect(intervals).toEqual([5_000, 5_000, undefined, undefined]);
 });

@@ -77,7 +77,7 @@ export function matters(change: Change<Claim>): boolean {
 /** The claims of a pod that changed or is gone, as far as their last call found the volume in use and no other pod uses them. */
 function freed(pod: Pod, { memory }: ClaimContext, { claims, pods }: Caches<ExpandLoop>): readonly ClaimKey[] {
   return claimsUsedBy(pod).filter((key) => {
-    const entry = memory.get(key, claims.get(key)?.metadata?.uid ?? '');
+    const entry = memory.get(key, claims.get(key)?.metadata?.uid);
     return entry?.kind === 'final' && entry.isInUse && pods.byIndex('claim', key).length === 0;
   });
 }
