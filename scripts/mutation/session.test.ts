@@ -79,6 +79,13 @@ it.each([
   expect(lines).toEqual([{ kind: 'doubtful', id: 1, reason: expect.any(String) }]);
 });
 
+it('given a test that fails, and a promise of the mutant that rejects in the run after it, then the rejection is the reason of the doubt', async () => {
+  const { lines } = await session({ kind: 'mutants', jobs: [job(1)] }, () =>
+    globalThis.__m(1) ? failed() : { ...passed(), unhandled: true },
+  );
+  expect(lines).toEqual([{ kind: 'doubtful', id: 1, reason: 'unhandled' }]);
+});
+
 it('given a run without mutants, then each test has what it reached, and the file what loading reached', async () => {
   const { lines } = await session({ kind: 'baseline', tests: ['a'] }, () => {
     globalThis.__m(1);

@@ -78,10 +78,9 @@ export async function runSession(session: Session, host: Host): Promise<void> {
       const killer = await attempt(job, job.reload ? { file: run.file } : run);
       if (job.reload) host.forgetModules();
       if (killer === undefined) continue;
-      // The same test without the mutant: a failure now says that an earlier mutant left something behind.
-      if (killer.how === 'unhandled' || (await fails({ file: run.file, ...killer.again })) !== undefined) {
-        return { kind: 'doubtful', id: job.id, reason: killer.how };
-      }
+      // The same test without the mutant: a failure now says that an earlier mutant left something behind, or this one a promise that rejects.
+      const again = killer.how === 'unhandled' ? killer : await fails({ file: run.file, ...killer.again });
+      if (again !== undefined) return { kind: 'doubtful', id: job.id, reason: again.how };
       return { kind: 'verdict', id: job.id, killedBy: run.file, how: killer.how };
     }
     return { kind: 'verdict', id: job.id, killedBy: undefined, how: 'survived' };
