@@ -264,6 +264,7 @@ describe('timeouts', () => {
     await expect.poll(() => asked).toBe(skip + 1);
     await resizer.host.clock.advance(1);
     expect(await resizer.code).toBe(1);
+    expect(resizer.host.logged()).toContain('Failed to get the capabilities of the CSI controller');
   });
 
   it('[resizer#203] given --resize-timeout, then GetPluginInfo keeps 10 s', async () => {

@@ -133,8 +133,13 @@ it.each([
   expect(newlyBoundClaim({ previous, current, isInInitialList: false })).toBe(then);
 });
 
-it('given a resync interval, then claims and PersistentVolumes have it, and pods and classes have none', () => {
+it('given a resync interval, then claims and PersistentVolumes have it, pods and classes have none, and each has a filter of its own', () => {
   const { claims, volumes, pods } = watchedBy({ driverName, resyncMs: 5_000 });
-  const intervals = [claims, volumes, pods, watchedClasses()].map(({ resyncMs }) => resyncMs);
-  expect(intervals).toEqual([5_000, 5_000, undefined, undefined]);
+  const watches = [claims, volumes, pods, watchedClasses()];
+  expect(watches.map(({ resyncMs, transform }) => [transform?.id, resyncMs])).toEqual([
+    ['resizer claims', 5_000],
+    [`resizer volumes of ${driverName}`, 5_000],
+    ['resizer pods', undefined],
+    ['resizer classes', undefined],
+  ]);
 });

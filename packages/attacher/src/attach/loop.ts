@@ -72,7 +72,7 @@ function observe(context: AttachContext, caches: Caches<AttachLoop>, key: Attach
     ...look({ context, caches, key }, uid),
     uid,
     isForced: isOurs && context.runs.isForced(attachment),
-    volume: volumeOf(caches, isOurs ? attachment : undefined),
+    volume: volumeOf(caches, attachment),
   };
 }
 

@@ -66,6 +66,14 @@ describe('access modes', () => {
   });
 });
 
+it('given a PersistentVolume without a specification, then it is not migrated; given a secret without a namespace, then that is empty', () => {
+  const message = 'volume pv1 is not migrated to CSI';
+  expect(toExpandRequest({ metadata: { name: 'pv1' } }, size, aDriver())).toEqual({ kind: 'error', message });
+  expect(request({ csi: { controllerExpandSecretRef: { name: 's' } } })).toMatchObject({
+    value: { reference: { name: 's', namespace: '' } },
+  });
+});
+
 it('[resizer#121] given a volume without a handle, then no call, and an event', async () => {
   expect(request({ csi: { volumeHandle: '' } })).toEqual({ kind: 'error', message: 'empty volume handle' });
 });
