@@ -39,3 +39,11 @@ it.each(['--csiTimeout=10s', '--leader-election-type=leases', '--alsologtostderr
     expect(parseFlags(resizerProgram.flags, resizerProgram.syntax, [arg]).kind).toBe('invalid');
   },
 );
+
+it('given the gates of csi-resizer, then all of them are on, and each has its own stage', () => {
+  expect(resizerProgram.gates).toMatchObject({
+    AnnotateFsResize: { stage: 'BETA', defaultValue: true },
+    RecoverVolumeExpansionFailure: { stage: 'GA', defaultValue: true },
+    VolumeAttributesClass: { stage: 'GA', defaultValue: true },
+  });
+});

@@ -3,7 +3,15 @@ import type { KubeObject, PersistentVolume } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aCondition, aPod, aVolume, driverName } from '../testing/builders.ts';
 import { annotations } from './names.ts';
-import { newlyBoundClaim, watchedBy, watchedClaims, watchedClasses, watchedPods, watchedVolumes } from './watched.ts';
+import {
+  claimsUsedBy,
+  newlyBoundClaim,
+  watchedBy,
+  watchedClaims,
+  watchedClasses,
+  watchedPods,
+  watchedVolumes,
+} from './watched.ts';
 
 const options = { driverName, resyncMs: 0 };
 const kept = <T extends KubeObject>(
@@ -23,10 +31,16 @@ describe('what is kept, P7', () => {
       alloc: '2Gi',
       rstatus: 'x',
       conditions: [aCondition('Resizing')],
-      annotations: { [annotations.storageResizer]: 'a', [annotations.nodeExpansionNotRequired]: 'true', other: 'b' },
+      annotations: {
+        [annotations.storageResizer]: 'a',
+        [annotations.nodeExpansionNotRequired]: 'true',
+        'tracing.k8s.io/traceparent': 'c',
+        other: 'b',
+      },
       wantedClass: 'gold',
       currentClass: 'silver',
       modifyStatus: { status: 'InProgress' },
+      deleting: 'yes',
     });
     const { accessModes: _modes, ...spec } = claim.spec ?? {};
     expect(kept(watchedClaims(options), withMore(claim))).toEqual({
@@ -35,7 +49,12 @@ describe('what is kept, P7', () => {
         namespace: 'team',
         uid: 'uid-of-data',
         resourceVersion: '7',
-        annotations: { [annotations.storageResizer]: 'a', [annotations.nodeExpansionNotRequired]: 'true' },
+        annotations: {
+          [annotations.storageResizer]: 'a',
+          [annotations.nodeExpansionNotRequired]: 'true',
+          'tracing.k8s.io/traceparent': 'c',
+        },
+        deletionTimestamp: claim.metadata?.deletionTimestamp,
       },
       spec,
       status: claim.status,
@@ -70,12 +89,15 @@ describe('what is kept, P7', () => {
       csi: { fsType: 'xfs', controllerExpandSecretRef: { name: 'a', namespace: 'b' }, volumeAttributes: { c: 'd' } },
       spec: { mountOptions: ['ro'], volumeAttributesClassName: 'gold', storageClassName: 'slow' },
     });
-    const { storageClassName: _class, csi, ...spec } = volume.spec ?? {};
+    const { storageClassName: _class, csi, claimRef, ...spec } = volume.spec ?? {};
+    const bound = { ...volume, spec: { ...volume.spec, claimRef: { ...claimRef, kind: 'PersistentVolumeClaim' } } };
     const { volumeAttributes: _attributes, ...source } = csi ?? { driver: '', volumeHandle: '' };
-    expect(kept(watchedVolumes(options), withMore(volume))).toEqual({
+    expect(kept(watchedVolumes(options), withMore(bound))).toEqual({
       metadata: { name: 'pv1', uid: 'uid-of-pv1', resourceVersion: '7', annotations: ours },
-      spec: { ...spec, csi: source },
+      spec: { ...spec, claimRef, csi: source },
     });
+    const unbound = aVolume({ spec: { claimRef: undefined as never } });
+    expect(kept(watchedVolumes(options), unbound)?.spec).not.toHaveProperty('claimRef');
     expect(kept(watchedVolumes(options), aVolume({ csi: { driver: 'other' } }))).toBeUndefined();
   });
 
@@ -83,7 +105,12 @@ describe('what is kept, P7', () => {
     const { csi: _csi, ...spec } = aVolume().spec ?? {};
     const volume: PersistentVolume = { ...aVolume(), spec: { ...spec, cinder: { volumeID: 'x' } } };
     expect(kept(watchedVolumes(options), volume)).toBeUndefined();
-    expect(kept(watchedVolumes({ ...options, driverName: 'cinder.csi.openstack.org' }), volume)).toBe(volume);
+    const cinder = watchedVolumes({ ...options, driverName: 'cinder.csi.openstack.org' });
+    expect([kept(cinder, volume), kept(cinder, aVolume()), kept(cinder, { metadata: { name: 'pv1' } })]).toEqual([
+      volume,
+      undefined,
+      undefined,
+    ]);
   });
 
   it('given a pod, then the claims that it uses; without any, nothing', () => {
@@ -102,6 +129,13 @@ describe('what is kept, P7', () => {
     });
     expect(pod && watched.indexers?.['claim']?.(pod)).toEqual(['team/data', 'team/pod-scratch']);
     expect(kept(watched, aPod({ claims: [] }))).toBeUndefined();
+  });
+
+  it('given a pod without volumes, or with volumes of other kinds, then it uses no claims', () => {
+    const metadata = { name: 'pod', namespace: 'team' };
+    const others = { metadata, spec: { containers: [], volumes: [{ name: 'tmp', emptyDir: {} }] } };
+    for (const pod of [{ metadata }, { metadata, spec: { containers: [] } }, others])
+      expect([kept(watchedPods(), pod), claimsUsedBy(pod)]).toEqual([undefined, []]);
   });
 
   it('given a class, then its driver and parameters', () => {
@@ -128,6 +162,10 @@ it.each([
     current: aVolume({ spec: { claimRef: undefined as never } }),
     then: undefined,
   },
+  ...[{ metadata: { name: 'pv1' } }, { metadata: { name: 'pv1' }, spec: {} }].flatMap((unbound) => [
+    { given: 'one that was bound before', previous: aVolume(), current: unbound, then: undefined },
+    { given: 'one that was not bound before', previous: unbound, current: aVolume(), then: 'team/data' },
+  ]),
   { given: 'one that is gone', previous: aVolume(), current: undefined, then: undefined },
 ])('given $given, then the claim that is woken is $then', ({ previous, current, then }) => {
   expect(newlyBoundClaim({ previous, current, isInInitialList: false })).toBe(then);

@@ -2,7 +2,7 @@
 /** From PersistentVolumes and classes to requests. */
 import { expect, it } from 'vitest';
 import { aClaim, aClass, aVolume } from '../../testing/builders.ts';
-import { annotations, metadataKeys } from '../names.ts';
+import { annotations } from '../names.ts';
 import { toModifyRequest } from './request.ts';
 
 const [target, claim] = [aClass(), aClaim()];
@@ -49,9 +49,9 @@ it.each([
   {
     extraModifyMetadata: true,
     more: {
-      [metadataKeys.claimName]: 'data',
-      [metadataKeys.claimNamespace]: 'team',
-      [metadataKeys.volumeName]: 'pv1',
+      'csi.storage.k8s.io/pvc/name': 'data',
+      'csi.storage.k8s.io/pvc/namespace': 'team',
+      'csi.storage.k8s.io/pv/name': 'pv1',
     },
   },
 ])(
