@@ -49,7 +49,7 @@ it.each([
 it('given more than eight own writes, then the oldest is not known any more', async () => {
   const own = createOwnWriteFilter();
   for (const resourceVersion of '123456789') await write(own, resourceVersion);
-  expect([...'12'].map((current) => isForeign(own, version('0'), version(current)))).toEqual([true, false]);
+  expect(['1', '2'].map((current) => isForeign(own, version('0'), version(current)))).toEqual([true, false]);
 });
 
 it('[resizer#88] given an own write, when a resync offers its claim, then that is foreign', async () => {
