@@ -181,7 +181,7 @@ export function saveDetached(run: AttachRun, attachment: VolumeAttachment): Prom
 export type ReportedError =
   /** `code` is the gRPC code of the failure; undefined if it has none. */
   | { readonly field: 'attachError'; readonly message: string; readonly code: number | undefined }
-  | { readonly field: 'detachError'; readonly message: string };
+  | { readonly field: 'detachError'; readonly message: string; readonly code?: undefined };
 
 /**
  * Written to what the attachment is now: not if another process, or a write of this one that got no answer, has attached or detached the
@@ -191,12 +191,9 @@ export async function report(run: AttachRun, attachment: VolumeAttachment, error
   const { clock, logger, key, context } = run;
   const { finalizer, memory, runs, settings } = context;
   const reported = { message: messages.toStatusMessage(error.message), time: timestamp(clock.nowMs()) };
-  const { errorCodes } = settings.features;
-  const value =
-    error.field === 'attachError'
-      ? // null removes the code of an earlier failure, even if the cache does not show it.
-        { ...reported, errorCode: (errorCodes ? error.code : undefined) ?? null }
-      : reported;
+  const code = settings.features.errorCodes ? error.code : undefined;
+  // null removes the code of an earlier failure, even if the cache does not show it.
+  const value = error.field === 'attachError' ? { ...reported, errorCode: code ?? null } : reported;
   const isOver = (known: VolumeAttachment): boolean => {
     if (runs.isForced(known)) return false;
     if (error.field === 'attachError') return isAttached(known);
