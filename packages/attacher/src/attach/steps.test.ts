@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { aDriver, anAttachment, attached, aVolume, finalizer, someSettings } from '../../testing/builders.ts';
 import { attachmentKey } from '../attachment.ts';
 import { createAttachmentRuns } from '../attachment-runs.ts';
-import { createAttachMemory } from './memory.ts';
+import { createAttachMemory, type Publication } from './memory.ts';
 import type { AttachRun } from './look.ts';
 import * as step from './steps.ts';
 
@@ -193,6 +193,19 @@ it('given a call for the same volume and node is in flight, then nothing is call
     });
     expect([result, [...context.memory.publications.keys()]]).toEqual(['busy', [publication.attachment]]);
   }
+});
+
+it('given an attachment that shows neither a status nor our finalizer, then the error of its detach is written only while a publication is left to undo', async () => {
+  const undo = { volumeId: 'volume-1', nodeId: 'n', secrets: undefined, migrated: false };
+  const publication = { uid, attachment: attachmentKey(attachment), nodeName: 'n', volumeName: 'pv1', undo };
+  const sentWith = async (publications: readonly Publication[]): Promise<number> => {
+    const { requests } = await requestsOf((run) => {
+      for (const each of publications) run.context.memory.publications.set(each.attachment, each);
+      return step.report(run, anAttachment(), { field: 'detachError', message: 'no' });
+    });
+    return requests.length;
+  };
+  expect([await sentWith([publication]), await sentWith([])]).toEqual([1, 0]);
 });
 
 it('given a secret that cannot be read, then the failure names it', async () => {
