@@ -12,4 +12,4 @@ const pieceBytes = 8 * 1024;
 
 setDefaultHighWaterMark(false, readAheadBytes);
 Buffer.poolSize = pieceBytes;
-void runMain(snapshotMetadataProgram.name, runSnapshotMetadata, { heap: { young: 'small' }, lateCompilers: [] });
+void runMain(snapshotMetadataProgram.name, runSnapshotMetadata, { heap: { young: 'small' } });
