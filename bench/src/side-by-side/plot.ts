@@ -18,10 +18,11 @@ export function toSvg(report: Report): string {
     svgElement('text', { x, y, fill: '#111827' }, content);
   const bar = ([x, y]: readonly [number, number], length: number, fill: string | undefined): string =>
     svgElement('rect', { x, y, width: length, height: barHeight, fill });
-  const legend = implementations.map(
-    ({ name, version }, index) =>
-      bar([16 + index * 200, 12], barHeight, colours[index]) + text(34 + index * 200, 22, `${name} ${version}`.trim()),
-  );
+  const legend = implementations.map(({ name, version }, index) => {
+    // Versions of several programs are too long for it; the page has them.
+    const title = version.includes(',') ? name : `${name} ${version}`;
+    return bar([16 + index * 200, 12], barHeight, colours[index]) + text(34 + index * 200, 22, title);
+  });
   const body = groups.map((id, group) => {
     const measure = bench.measures[id]!;
     const y = top + group * groupHeight;
