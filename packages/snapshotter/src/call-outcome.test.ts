@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from 'vitest';
+import { csiFailure } from '../testing/builders.ts';
+import { outcomeOfCreation } from './call-outcome.ts';
+
+it.each([
+  { given: 'an error that is no answer of the driver', error: new Error('no'), outcome: 'open' },
+  {
+    given: 'an answer that cannot be read',
+    error: csiFailure('Internal', 'no', { isUnreadable: true }),
+    outcome: 'open',
+  },
+  { given: 'a timeout', error: csiFailure('DeadlineExceeded'), outcome: 'open' },
+  { given: 'a refusal', error: csiFailure('InvalidArgument'), outcome: 'final' },
+  { given: 'a code that gRPC does not have', error: csiFailure('Code(42)' as 'Internal'), outcome: 'final' },
+  {
+    given: 'a code with the name of a method of objects',
+    error: csiFailure('toString' as 'Internal'),
+    outcome: 'final',
+  },
+])('given $given, then the creation is $outcome', ({ error, outcome }) => {
+  expect(outcomeOfCreation(error)).toBe(outcome);
+});
