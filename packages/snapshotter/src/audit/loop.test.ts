@@ -2,7 +2,7 @@
 /** The periodic audit of the whole csi-snapshotter, with a driver whose snapshots others make and remove. */
 import { type AuditBoard, createAuditBoard } from '@csi-sidecars/csi';
 import { describe, expect, it } from 'vitest';
-import { aContent, driverName } from '../../testing/builders.ts';
+import { aClass, aContent, driverName } from '../../testing/builders.ts';
 import { aSnapshotter, type Fixture, type FixtureOptions } from '../../testing/snapshotter-fixture.ts';
 
 const hourMs = 3_600_000;
@@ -111,12 +111,16 @@ describe('the periodic audit', () => {
     await p.stop();
   });
 
-  it('given a content without a snapshot yet, whose creation goes on failing, then the pass is whole', async () => {
-    const p = await audited();
+  it('given a content whose creation goes on failing, then passes are whole, and a snapshot without a content may be that of the content', async () => {
+    let board: AuditBoard | undefined;
+    const p = await audited({ seed: [aClass()], auditBoardOf: (clock) => (board = createAuditBoard({ clock })) });
+    const left = await take(p, 'left');
     p.driver.faults.add({ method: 'CreateSnapshot', action: { kind: 'fail', code: 'Unavailable' } });
     p.server.seed(aContent());
-    await pass(p);
-    expect([passes(p, 'ok'), passes(p, 'failed')]).toEqual([1, 0]);
+    for (let n = 0; n < 3; n += 1) await pass(p);
+    expect([passes(p, 'ok'), passes(p, 'failed'), found(p, 'unrecordedSnapshot')]).toEqual([3, 0, undefined]);
+    const sentence = expect.stringContaining('content content is being created') as string;
+    expect(board?.state().last?.findings).toMatchObject([{ class: 'young', handle: left, sentence }]);
     await p.stop();
   });
 
