@@ -120,7 +120,7 @@ describe('the periodic audit', () => {
     for (let n = 0; n < 3; n += 1) await pass(p);
     expect([passes(p, 'ok'), passes(p, 'failed'), found(p, 'unrecordedSnapshot')]).toEqual([3, 0, undefined]);
     const sentence = expect.stringContaining('content content is being created') as string;
-    expect(board?.state().last?.findings).toMatchObject([{ class: 'young', handle: left, sentence }]);
+    expect(board?.state()).toMatchObject({ last: { findings: [{ class: 'young', handle: left, sentence }] } });
     await p.stop();
   });
 

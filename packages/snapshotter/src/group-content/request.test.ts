@@ -27,14 +27,14 @@ it.each([
     message: expect.stringContaining('csi.storage.k8s.io/other') as string,
   },
 ])('given a group to create, when $given, then no request is made, and the message says so', (row) => {
-  const planned = planCreation(row.content, aGroupClass(row.more), context as never);
+  const planned = planCreation(row.content, aGroupClass(row.more), context);
   expect(planned).toEqual({ kind: 'error', message: row.message });
 });
 
 it('given a reference without the names of its group snapshot, then the metadata are sent empty', () => {
   const content = aGroupContent();
   const unnamed = { ...content, spec: { ...content.spec!, volumeGroupSnapshotRef: { uid: snapshotUid } } };
-  expect(planCreation(unnamed, aGroupClass(), context as never)).toMatchObject({
+  expect(planCreation(unnamed, aGroupClass(), context)).toMatchObject({
     value: {
       request: {
         parameters: {
