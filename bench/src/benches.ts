@@ -272,7 +272,7 @@ export const benches: Readonly<Record<string, Bench>> = {
       ...program('csi-snapshotter'),
       ...program('snapshot-controller'),
     ],
-    makes: ['combined', 'separate', 'upstream'],
+    makes: ['combined', 'separate', 'upstream', 'bare'],
     load: { flag: 'volumes', title: 'volumes at once' },
     measures: rows(
       ['bind created rate', 'bind: volumes created per second', perSecond],

@@ -3,7 +3,9 @@
  * Whole lives of volumes beside all programs at once: bound, attached, expanded, a snapshot taken and deleted, detached, deleted. The
  * controller-manager binds the claims; attachments are written by the bench, because there are no pods.
  */
-import { aStorageClass } from '@csi-sidecars/e2e';
+import { join } from 'node:path';
+import { buildSync } from 'esbuild';
+import { aStorageClass, repositoryRoot } from '@csi-sidecars/e2e';
 import {
   type PersistentVolumeClaim,
   persistentVolumeClaims,
@@ -24,6 +26,7 @@ import {
 } from '../snapshots/objects.ts';
 import type { Part, Work } from '../side-by-side/bench.ts';
 import type { BenchEnvironment } from '../side-by-side/environment.ts';
+import type { Implementation, ProgramTerms } from '../side-by-side/implementations.ts';
 import type { Recording } from '../side-by-side/measures.ts';
 import { cpuSeconds, memoryOf } from '../side-by-side/process-cost.ts';
 import { measureSteps, type Step, type Worker } from '../side-by-side/step-cost.ts';
@@ -139,7 +142,20 @@ export const makes: NonNullable<Work['makes']> = (env, separate) => {
     combinedOf(['attacher', 'provisioner', 'resizer', 'snapshotter']),
     ...separate.filter(({ name }) => name === 'snapshot-controller'),
   ];
-  return threeMakes(env, { combined, separate });
+  return [...threeMakes(env, { combined, separate }), bareOf(separate)];
 };
+
+/** The floor of Node.js: what the same requests and calls cost programs that do nothing else. */
+function bareOf(terms: readonly ProgramTerms[]): Implementation {
+  const outfile = join(repositoryRoot, 'dist', 'bench', 'bare.cjs');
+  const entry = join(import.meta.dirname, '..', 'bare', 'main.ts');
+  buildSync({ entryPoints: [entry], outfile, bundle: true, platform: 'node', minify: true });
+  const protoFile = join(repositoryRoot, 'proto', 'csi', 'v1', 'csi.proto');
+  const programs = terms.map(
+    ({ name }) =>
+      [name, { name, origin: 'built', command: process.execPath, args: [outfile, protoFile, name] }] as const,
+  );
+  return { name: 'bare', terms, programs: new Map(programs), version: process.version };
+}
 export const parts: Readonly<Record<string, Part>> = { lives };
 export { prepare };
