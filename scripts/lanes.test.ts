@@ -6,7 +6,8 @@ import { runInLanes as untyped } from './lanes.mjs';
 interface Suite {
   readonly name: string;
   readonly after?: readonly string[];
-  readonly alone?: true;
+  readonly alone?: string;
+  readonly waits?: true;
 }
 const runInLanes = untyped as (
   suites: readonly Suite[],
@@ -38,9 +39,19 @@ it('given a suite after one that is not part of the run, then it begins at once'
   expect(await play([{ name: 'b', after: ['a'] }])).toBe('+b -b');
 });
 
-it('given a suite that is alone, then nothing runs beside it', async () => {
-  const suites: readonly Suite[] = [{ name: 'a', alone: true }, { name: 'b' }, { name: 'c', alone: true }];
-  expect(await play(suites, 3)).toBe('+a -a +b -b +c -c');
+it('given suites that are alone together, then they run beside each other, and no other suite runs beside them', async () => {
+  const suites: readonly Suite[] = [
+    { name: 'a', alone: 'x' },
+    { name: 'b' },
+    { name: 'c', alone: 'x' },
+    { name: 'd', alone: 'y' },
+  ];
+  expect(await play(suites, 3)).toBe('+a +c -a -c +b -b +d -d');
+});
+
+it('given a suite that waits, then it takes no lane, and begins although all lanes are taken', async () => {
+  const suites: readonly Suite[] = [{ name: 'a' }, { name: 'b' }, { name: 'c' }, { name: 'd', waits: true }];
+  expect(await play(suites)).toBe('+a +b +d -a +c -b -d -c');
 });
 
 it('given suites that wait for each other, then the run fails and names them', async () => {

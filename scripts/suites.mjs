@@ -9,11 +9,11 @@ const scenariosAgain = (controlPlane) => () => `npm run e2e --silent -- --contro
 /**
  * Suites in the order in which they may begin; two run side by side, as `scripts/lanes.mjs` has it. `report` names the file with
  * { passed, failed, skipped }; `withGo` is what the command has besides where there is a Go toolchain; `after` names those whose results it needs;
- * one that is `alone` runs beside no other; `again` is the command that runs a few of it a second time, without their names.
+ * those with the same `alone` run beside no others; one that `waits` most of its time takes no lane; `again` is the command that runs a few of it a second time, without their names.
  */
 export const suites = [
   // It writes generated files again, and reads all of them.
-  { name: 'check', command: 'node scripts/check.mjs', alone: true },
+  { name: 'check', command: 'node scripts/check.mjs', alone: 'all files' },
   // Before unit tests, because those of the test driver make file systems.
   {
     name: 'packages for file systems and a real kubelet',
@@ -55,6 +55,7 @@ export const suites = [
     again: scenariosAgain('node'),
     needs: 'system changes',
     after: ['build', 'set-up for a real kubelet'],
+    waits: true,
   },
   { name: 'programs', command: 'node scripts/programs.ts', report: 'programs', after: ['build'] },
   {
@@ -127,13 +128,13 @@ export const suites = [
     needs: 'go',
     after: ['build', 'foreign programs'],
   },
-  // Limits of time and memory are what the next two are about.
+  // Limits of time and memory are what the next two are about. Both mostly wait.
   {
     name: 'programs under flood',
     command: 'node scripts/programs.ts --flooded',
     report: 'programs-flooded',
     after: ['build'],
-    alone: true,
+    alone: 'limits of time and memory',
   },
   {
     name: 'images in containers',
@@ -143,7 +144,7 @@ export const suites = [
     again: vitestAgain(),
     needs: 'system changes',
     after: ['images', 'packages for file systems and a real kubelet'],
-    alone: true,
+    alone: 'limits of time and memory',
   },
 ];
 

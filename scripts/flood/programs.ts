@@ -18,11 +18,19 @@ const lease = ['lease-duration=3s', 'renew-deadline=2s', 'retry-period=500ms'].m
   (flag) => `--leader-election-${flag}`,
 );
 
-/** Reports one line for each program: undefined when it holds. */
-export async function floodPrograms(
-  bin: string,
-  report: (title: string, found: string | undefined) => void,
-): Promise<void> {
+/** Undefined: it holds. */
+type Report = (title: string, found: string | undefined) => void;
+/** A flood needs a quarter of a core. */
+const lanes = 2;
+
+/** Reports one line for each program and attack. */
+export async function floodPrograms(bin: string, report: Report): Promise<void> {
+  const turn = { next: 0 };
+  await Promise.all(Array.from({ length: lanes }, () => floodInTurn(bin, turn, report)));
+}
+
+/** The next program that no other lane has taken, until there is none. Each lane has a driver, an API server and ports of its own. */
+async function floodInTurn(bin: string, turn: { next: number }, report: Report): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'csi-flood-'));
   let [underWay, most] = [0, 0];
   await using driver = await serveCsi({
@@ -46,12 +54,9 @@ export async function floodPrograms(
   try {
     await using controlPlane = await startSimControlPlane({ clock: systemClock(), folder });
     await withSnapshotApi(controlPlane.admin);
-    for (const [title, flooded] of await tableOf({
-      bin,
-      folder,
-      socket: driver.path,
-      kubeconfig: controlPlane.adminKubeconfig,
-    })) {
+    const table = await tableOf({ bin, folder, socket: driver.path, kubeconfig: controlPlane.adminKubeconfig });
+    while (turn.next < table.length) {
+      const [title, flooded] = table[turn.next++]!;
       for (const attack of attacksOn(flooded)) {
         let found: string | undefined;
         for (let attempt = 0; attempt < attempts; attempt += 1) {

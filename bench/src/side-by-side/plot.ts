@@ -8,7 +8,7 @@ const barsFrom = 420;
 const barsWidth = 230;
 const barHeight = 12;
 const top = 34;
-const colours = ['#2563eb', '#9ca3af', '#d97706'];
+const colours = ['#2563eb', '#9ca3af', '#d97706', '#059669'];
 
 export function toSvg(report: Report): string {
   const { bench, implementations, results } = report;
@@ -21,7 +21,7 @@ export function toSvg(report: Report): string {
   const legend = implementations.map(({ name, version }, index) => {
     // Versions of several programs are too long for it; the page has them.
     const title = version.includes(',') ? name : `${name} ${version}`;
-    return bar([16 + index * 200, 12], barHeight, colours[index]) + text(34 + index * 200, 22, title);
+    return bar([16 + index * 185, 12], barHeight, colours[index]) + text(34 + index * 185, 22, title);
   });
   const body = groups.map((id, group) => {
     const measure = bench.measures[id]!;
