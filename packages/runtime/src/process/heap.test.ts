@@ -9,6 +9,7 @@ const small: HeapState = {
   workedMs: 0,
   idleSamples: 0,
   neededBytes: 16 * MiB,
+  restSamples: 0,
   limitBytes: 128 * MiB,
 };
 const grown: HeapState = { ...small, young: 'grown' };
@@ -92,6 +93,21 @@ describe('the table', () => {
       { busy: 0, mib: 129 },
       { next: { ...small, idleSamples: 3 }, action: 'nothing' },
     ],
+    [
+      { ...small, idleSamples: 2, restSamples: 2 },
+      { busy: 0, mib: 90 },
+      { next: { ...small, idleSamples: 3, restSamples: 1 }, action: 'nothing' },
+    ],
+    [
+      { ...small, idleSamples: 3, restSamples: 1 },
+      { busy: 0, mib: 90 },
+      { next: small, action: 'collect' },
+    ],
+    [
+      { ...small, restSamples: 9 },
+      { busy: 1, mib: 90 },
+      { next: { ...grown, workedMs: 1000, restSamples: 8 }, action: 'grow' },
+    ],
   ])('given the state %o and the sample %o, then %o', (state, { busy, mib }, actions) => {
     expect(heapStep(state, { busyShare: busy, committedBytes: mib * MiB })).toEqual(actions);
   });
@@ -139,6 +155,28 @@ describe('keepHeapSmall', () => {
     heap.busy = 0.02;
     await clock.advance(60_000);
     expect(actions).toEqual(['grow@3000', 'collect@10000']);
+  });
+
+  it('given work for a second out of ten, then a collection rests 500 times as long as it took, and the young generation stays grown', async () => {
+    const { clock, actions, heap } = aHeap();
+    for (let round = 0; round < 9; round += 1) {
+      [heap.busy, heap.mib] = [0.9, 80];
+      await clock.advance(1000);
+      heap.busy = 0;
+      await clock.advance(9000);
+    }
+    expect(actions).toEqual([
+      'grow@1000',
+      'collect@4000',
+      'grow@11000',
+      'collect@24000',
+      'grow@31000',
+      'collect@44000',
+      'grow@51000',
+      'collect@64000',
+      'grow@71000',
+      'collect@84000',
+    ]);
   });
 
   it('given a start, when the process is idle for three seconds, then what the start left is collected, once', async () => {
@@ -205,22 +243,22 @@ describe('keepHeapSmall', () => {
   it('given a collection that took more than a second, then only heaps of half that size are collected', async () => {
     const { clock, actions, heap } = aHeap();
     [heap.mib, heap.pauseMs] = [100, 1001];
-    await clock.advance(10_000);
+    await clock.advance(70_000);
     heap.mib = 51;
     await clock.advance(10_000);
     expect(actions).toEqual(['collect@3000']);
     heap.mib = 50;
     await clock.advance(10_000);
-    expect(actions).toEqual(['collect@3000', 'collect@21000']);
+    expect(actions).toEqual(['collect@3000', 'collect@81000']);
   });
 
-  it('given a collection that took a second, then heaps of that size are collected again', async () => {
+  it('given a collection that took a second, then heaps of that size are collected again, a minute later', async () => {
     const { clock, actions, heap } = aHeap();
     [heap.mib, heap.pauseMs] = [100, 1000];
     await clock.advance(10_000);
     heap.mib = 100;
-    await clock.advance(10_000);
-    expect(actions).toEqual(['collect@3000', 'collect@11000']);
+    await clock.advance(60_000);
+    expect(actions).toEqual(['collect@3000', 'collect@63000']);
   });
 
   it('given that it is disposed, then no timer is left', async () => {

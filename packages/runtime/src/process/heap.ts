@@ -10,8 +10,8 @@
  * |---|---|---|---|---|
  * | small | worked 0.6 s without an idle second between | anything | grown | grow it once: scavenging a small one costs a tenth of the work |
  * | grown | not idle | anything | grown | |
- * | any | idle for three seconds | much, and the heap is not too large | small | collect everything, return the pages |
- * | any | idle for three seconds | little, or the heap is too large | same | |
+ * | any | idle for three seconds | much, the heap is not too large, and the last collection has rested | small | collect everything, return the pages |
+ * | any | idle for three seconds | little, or the heap is too large, or it rests | same | |
  * | any | idle for less | anything | same | |
  *
  * A second is idle when work takes less than a tenth of it. Starting a program takes less than 0.6 s of work.
@@ -19,6 +19,9 @@
  * A collection stops the process for 3 to 6 ms per MiB in use, and several times as long where the CPU is limited. A leader
  * that stands still for ten seconds loses its lease, so a heap above 128 MiB is never collected here, and neither is a heap
  * half as large as one whose collection took more than a second. V8 still collects such a heap by itself, in small steps.
+ *
+ * A collection rests 500 times as long as it took, and at most a minute. A program that works for a second out of ten, as one that polls
+ * capacity does, would spend a sixth of its CPU time on them.
  *
  * The gain is measured against what the last collection left, so that a process that uses much memory is not collected
  * again and again in vain. Before the first one all memory counts as gain: a start leaves 7 MiB that are not needed any more.
@@ -44,6 +47,8 @@ export interface HeapState {
   readonly idleSamples: number;
   /** The committed bytes after the last collection; 0: there was none. */
   readonly neededBytes: number;
+  /** Seconds until the next collection may be. */
+  readonly restSamples: number;
   /** A larger heap is not collected. */
   readonly limitBytes: number;
 }
@@ -63,6 +68,9 @@ const worthBytes = 4 * 2 ** 20;
 /** The collection of a large heap takes longer, so the gain must be larger. */
 const worthShare = 0.25;
 const firstLimitBytes = 128 * 2 ** 20;
+const restShare = 500;
+/** After work, memory is back within a minute. */
+const mostRestSamples = 60;
 /** A tenth of the usual renew deadline of a lease. */
 const longPauseMs = 1000;
 
@@ -73,6 +81,7 @@ export function keepHeapSmall({ heap, clock }: { readonly heap: HeapPort; readon
     workedMs: 0,
     idleSamples: 0,
     neededBytes: 0,
+    restSamples: 0,
     limitBytes: firstLimitBytes,
   };
   heap.busyShare();
@@ -84,11 +93,12 @@ export function keepHeapSmall({ heap, clock }: { readonly heap: HeapPort; readon
     if (action === 'collect') {
       const startedMs = clock.monotonicMs();
       heap.collect();
-      const wasLong = clock.monotonicMs() - startedMs > longPauseMs;
+      const tookMs = clock.monotonicMs() - startedMs;
       state = {
         ...state,
         neededBytes: heap.committedBytes(),
-        limitBytes: wasLong ? sample.committedBytes / 2 : state.limitBytes,
+        restSamples: Math.min(mostRestSamples, Math.ceil((tookMs * restShare) / sampleMs)),
+        limitBytes: tookMs > longPauseMs ? sample.committedBytes / 2 : state.limitBytes,
       };
     }
     timer = clock.timer(sampleMs, look);
@@ -98,9 +108,10 @@ export function keepHeapSmall({ heap, clock }: { readonly heap: HeapPort; readon
 }
 
 export function heapStep(
-  state: HeapState,
+  before: HeapState,
   { busyShare, committedBytes }: HeapSample,
 ): { readonly next: HeapState; readonly action: HeapAction } {
+  const state = { ...before, restSamples: Math.max(0, before.restSamples - 1) };
   if (busyShare >= idleBelow) {
     const workedMs = state.workedMs + busyShare * sampleMs;
     const action = state.young === 'small' && workedMs >= growAfterMs ? 'grow' : 'nothing';
@@ -110,7 +121,7 @@ export function heapStep(
   const gain = committedBytes - state.neededBytes;
   const isWorth = gain >= Math.max(worthBytes, state.neededBytes * worthShare);
   const isShort = committedBytes <= state.limitBytes;
-  if (idleSamples >= idleSamplesNeeded && isWorth && isShort) {
+  if (idleSamples >= idleSamplesNeeded && isWorth && isShort && state.restSamples === 0) {
     return { next: { ...state, young: 'small', workedMs: 0, idleSamples: 0 }, action: 'collect' };
   }
   return { next: { ...state, workedMs: 0, idleSamples }, action: 'nothing' };
