@@ -3,6 +3,7 @@
 import {
   boolFlag,
   durationFlag,
+  eventsFlags,
   floatFlag,
   gatesFlag,
   intFlag,
@@ -15,9 +16,16 @@ import {
   stringFlag,
   uintFlag,
 } from '@csi-sidecars/sidecar';
-import type { Gate, GateSettings, ProgramFlags, RetryValues, StandardValues } from '@csi-sidecars/sidecar';
+import type {
+  EventsValues,
+  Gate,
+  GateSettings,
+  ProgramFlags,
+  RetryValues,
+  StandardValues,
+} from '@csi-sidecars/sidecar';
 
-export interface ProvisionerValues extends StandardValues, RetryValues {
+export interface ProvisionerValues extends StandardValues, EventsValues, RetryValues {
   readonly master: string;
   readonly 'volume-name-prefix': string;
   readonly 'volume-name-uuid-length': number;
@@ -76,6 +84,7 @@ export const provisionerProgram: ProgramFlags<ProvisionerValues, ProvisionerGate
   gates,
   flags: {
     ...standardFlags,
+    ...eventsFlags,
     ...retryFlags('provisioning or deletion'),
     master: masterFlag,
     'volume-name-prefix': stringFlag('pvc', 'Prefix of the name of a created volume.'),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The whole program over a real driver socket, with an API server in memory and virtual time. */
 import { type Handlers, csiError } from '@csi-sidecars/csi/testing';
-import { type KubeObject, type Lease, leases, persistentVolumes } from '@csi-sidecars/runtime';
+import { events, type KubeObject, type Lease, leases, persistentVolumes } from '@csi-sidecars/runtime';
 import { freePort, settle } from '@csi-sidecars/runtime/testing';
 import { type DrivenProgram, fakeHost, runOverDriver } from '@csi-sidecars/sidecar/testing';
 import { describe, expect, it } from 'vitest';
@@ -299,4 +299,16 @@ describe('the election', () => {
     expect(paths).toEqual(new Set(['/apis/storage.k8s.io/v1', 'leases', 'selfsubjectrulesreviews']));
     expect(standby.calls()).toEqual(started);
   });
+});
+
+it.each([
+  { args: [], reasons: ['Provisioning', 'ProvisioningSucceeded'] },
+  { args: ['--events=outcome'], reasons: ['ProvisioningSucceeded'] },
+])('[common#83] given the flags $args, then these events are written: $reasons', async ({ args, reasons }) => {
+  await using provisioner = await run({ args, seed: [aClass(), aClaim()] });
+  const written = async (): Promise<readonly string[]> => {
+    await provisioner.host.clock.advance(1_000);
+    return provisioner.host.server.objects.list(events).map(({ reason = '' }) => reason);
+  };
+  await expect.poll(async () => (await written()).toSorted(), { timeout: 10_000 }).toEqual(reasons);
 });

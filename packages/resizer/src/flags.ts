@@ -3,6 +3,7 @@
 import {
   boolFlag,
   durationFlag,
+  eventsFlags,
   gatesFlag,
   intFlag,
   masterFlag,
@@ -10,9 +11,16 @@ import {
   retryFlags,
   standardFlags,
 } from '@csi-sidecars/sidecar';
-import type { Gate, GateSettings, ProgramFlags, RetryValues, StandardValues } from '@csi-sidecars/sidecar';
+import type {
+  EventsValues,
+  Gate,
+  GateSettings,
+  ProgramFlags,
+  RetryValues,
+  StandardValues,
+} from '@csi-sidecars/sidecar';
 
-export interface ResizerValues extends StandardValues, RetryValues {
+export interface ResizerValues extends StandardValues, EventsValues, RetryValues {
   readonly master: string;
   /** Milliseconds. */
   readonly 'resync-period': number;
@@ -48,6 +56,7 @@ export const resizerProgram: ProgramFlags<ResizerValues, ResizerGate> = {
   gates,
   flags: {
     ...standardFlags,
+    ...eventsFlags,
     ...retryFlags('resize'),
     master: masterFlag,
     'resync-period': durationFlag(600_000, 'Resync period of the informers.'),

@@ -166,6 +166,7 @@ describe('the start', () => {
     { id: '[resizer#195]', args: ['--http-endpoint=:1', '--metrics-address=:2'], line: 'metrics-address' },
     { id: '[resizer#209]', args: ['--feature-gates=NoSuchGate=true'], line: 'unrecognized feature gate: NoSuchGate' },
     { id: '[resizer#207]', args: ['--resize-timeout=0'], line: '--resize-timeout' },
+    { id: '[common#84]', args: ['--events=none'], line: '--events must be all or outcome, not \\"none\\"' },
   ])('$id given $args, then one clear line and 1', async ({ args, line }) => {
     const host = fakeHost({ args });
     expect(await runResizer({ host, lifecycle: host.lifecycle })).toBe(1);
@@ -371,5 +372,22 @@ describe('the election', () => {
     expect([writes.includes('events'), writes.at(-1)]).toEqual([true, 'leases']);
     const resized = server.objects.list(events).filter(({ reason }) => reason?.startsWith('Volume'));
     expect(resized.map(({ source }) => source)).toEqual([{ component: `external-resizer ${driverName}` }]);
+  });
+});
+
+describe('--events', () => {
+  const starts = ['Resizing', 'VolumeModify'];
+  const ends = ['VolumeModifySuccessful', 'VolumeResizeSuccessful'];
+
+  it.each([
+    { args: [], reasons: [...starts, ...ends] },
+    { args: ['--events=outcome'], reasons: ends },
+  ])('[common#83] given the flags $args, then these events are written: $reasons', async ({ args, reasons }) => {
+    await using resizer = await run({ args, seed: cluster });
+    const written = async (): Promise<readonly string[]> => {
+      await resizer.host.clock.advance(1_000);
+      return resizer.host.server.objects.list(events).map(({ reason = '' }) => reason);
+    };
+    await expect.poll(async () => (await written()).toSorted(), { timeout: 10_000 }).toEqual(reasons.toSorted());
   });
 });

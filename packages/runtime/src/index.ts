@@ -143,7 +143,13 @@ export { toError } from './api/errors.ts';
 // Events and finalizers.
 export { createEventRecorder } from './event-recorder/create-event-recorder.ts';
 export type { EventRecorderDeps, EventRecorderOptions } from './event-recorder/create-event-recorder.ts';
-export type { AwaitableRecorder, Delivery, EventRecorder, RecordedEvent } from './event-recorder/recorder.ts';
+export type {
+  AwaitableRecorder,
+  Delivery,
+  EventRecorder,
+  RecordedEvent,
+  WrittenEvents,
+} from './event-recorder/recorder.ts';
 export { finalizersWith, finalizersWithout } from './finalizer/finalizer-patch.ts';
 export { addedFinalizer, removedFinalizer } from './finalizer/finalizer-patch.ts';
 export type { Metadata } from './finalizer/finalizer-patch.ts';

@@ -29,6 +29,7 @@ export {
   csiAddressFlag,
   debugExplainFlags,
   endpointFlags,
+  eventsFlags,
   gatesFlag,
   kubeApiFlags,
   leaderElectionFlags,
@@ -46,6 +47,7 @@ export {
 export type {
   DebugExplainValues,
   EndpointValues,
+  EventsValues,
   KubeApiValues,
   LeaderElectionValues,
   LoggingValues,
@@ -122,3 +124,4 @@ export type {
   KnownObjects,
   Reader,
 } from '@csi-sidecars/runtime/internal';
+export { eventsRefused, writtenEventsOf } from './process/written-events.ts';

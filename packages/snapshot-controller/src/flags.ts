@@ -6,6 +6,7 @@ import {
   debugExplainFlags,
   durationFlag,
   endpointFlags,
+  eventsFlags,
   gatesFlag,
   intFlag,
   kubeApiFlags,
@@ -20,6 +21,7 @@ import {
 import type {
   DebugExplainValues,
   EndpointValues,
+  EventsValues,
   Gate,
   GateSettings,
   KubeApiValues,
@@ -38,6 +40,7 @@ export interface SnapshotControllerValues
     KubeApiValues,
     RightsValues,
     EndpointValues,
+    EventsValues,
     DebugExplainValues,
     TracingValues,
     RetryValues {
@@ -77,6 +80,7 @@ export const snapshotControllerProgram: ProgramFlags<SnapshotControllerValues, S
     ...kubeApiFlags,
     ...rightsFlags,
     ...endpointFlags,
+    ...eventsFlags,
     ...debugExplainFlags,
     ...tracingFlags,
     ...retryFlags('snapshot'),

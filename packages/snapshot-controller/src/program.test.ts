@@ -10,6 +10,7 @@ import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing'
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aSnapshot, aVolume } from '../testing/builders.ts';
 import { snapshotControllerProgram } from './flags.ts';
+import * as groupMessages from './group-snapshot/messages.ts';
 import { runSnapshotController } from './program.ts';
 import { toSettings } from './read-settings.ts';
 
@@ -246,6 +247,13 @@ describe('the process', () => {
     expect(written(it).toSorted()).toEqual(['events', 'volumesnapshotcontents', 'volumesnapshots/status']);
     const [event] = it.host.server.writes().filter(({ resource }) => resource === 'events');
     expect(event?.body).toMatchObject({ reason: 'CreatingSnapshot' });
+  });
+
+  it('[common#83] given --events=outcome, when a content is created, then no event says so', async () => {
+    await using it = run({ args: ['--events=outcome'], seed: cluster });
+    await pass(it, 10_000);
+    expect([isTaken(it), written(it).includes('events')]).toEqual([true, false]);
+    expect(groupMessages.creating('ns/group')).toMatchObject({ reason: 'CreatingGroupSnapshot', isStart: true });
   });
 
   it('[P20] given a signal to the leader while a content is created, then the run is finished, its event is sent, the lease is released last, and the exit code is 0', async () => {

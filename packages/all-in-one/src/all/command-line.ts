@@ -14,6 +14,7 @@
 import {
   debugExplainFlags,
   endpointFlags,
+  eventsFlags,
   type Flag,
   type Flags,
   type Gate,
@@ -30,7 +31,14 @@ import { type ControllerName, controllerNames, isSidecar, programs } from './pro
 
 /** Flags of which a process has one. */
 const processFlags: ReadonlySet<string> = new Set([
-  ...Object.keys({ ...loggingFlags, ...leaderElectionFlags, ...endpointFlags, ...debugExplainFlags, ...tracingFlags }),
+  ...Object.keys({
+    ...loggingFlags,
+    ...leaderElectionFlags,
+    ...endpointFlags,
+    ...eventsFlags,
+    ...debugExplainFlags,
+    ...tracingFlags,
+  }),
   'automaxprocs',
   'check-rights',
   'csi-address',

@@ -3,6 +3,8 @@
 import type { Logger } from '@csi-sidecars/runtime';
 import {
   debugExplainRefused,
+  eventsRefused,
+  type EventsValues,
   ExitError,
   exitCodes,
   type GateSettings,
@@ -16,7 +18,7 @@ import { type ControllerName, controllerNames, isSidecar, type SidecarName } fro
 import { type AnySidecar, type Sidecars, sidecars } from './sidecars.ts';
 
 /** The flags of the process that are read by name; those of controllers are read through their programs. */
-export interface AllValues extends OwnValues, StandardValues {
+export interface AllValues extends OwnValues, StandardValues, EventsValues {
   readonly master: string;
   readonly 'feature-gates': GateSettings;
 }
@@ -42,8 +44,8 @@ export function planOf(started: StartedAll, programs: Sidecars = sidecars): Plan
   if (values['http-endpoint'] !== '' && values['metrics-address'] !== '') {
     throw refusal('--http-endpoint and --metrics-address are mutually exclusive');
   }
-  const explainRefused = debugExplainRefused(values);
-  if (explainRefused !== undefined) throw refusal(explainRefused);
+  const refused = debugExplainRefused(values) ?? eventsRefused(values);
+  if (refused !== undefined) throw refusal(refused);
   if (values['shutdown-timeout'] <= 0) throw refusal('--shutdown-timeout must be positive');
   const onFailure = values['controller-failure'];
   if (onFailure !== 'restart' && onFailure !== 'exit') {

@@ -112,6 +112,12 @@ describe('values', () => {
     expect([code, last]).toEqual([1, expect.stringContaining('--controller-failure must be restart or exit')]);
   });
 
+  it('[common#84] given --events with another value than all and outcome, then exit 1 before anything is opened', async () => {
+    const { code, last, connections } = await refusedCommandLine(['--controllers=attacher', '--events=Outcome']);
+    expect([code, connections]).toEqual([1, 0]);
+    expect(last).toContain('--events must be all or outcome, not');
+  });
+
   it('[all-in-one#17] given both addresses, then exit 1 before anything is opened', async () => {
     const { code, last, connections } = await refusedCommandLine([
       four,

@@ -6,6 +6,7 @@ import {
   type ApiClient,
   type Controller,
   type ControllerPorts,
+  events,
   type Lease,
   leases,
   persistentVolumeClaims,
@@ -125,6 +126,14 @@ function snapshotterWith(run: (wrapped: Wrapped) => Controller['run']): AnySidec
 }
 
 describe('all controllers', () => {
+  it('[common#83] given --events=outcome, then all controllers do their work, and no event says that something begins', async () => {
+    await using program = await runCombined({ args: [four, '--events=outcome'], seed: workForAll() });
+    const reasons = () => program.host.server.objects.list(events).map(({ reason = '' }) => reason);
+    await eventually(program, () => done(program).length === 4 && reasons().length > 1);
+    await pass(program, 10);
+    expect(reasons().toSorted()).toEqual(['ProvisioningSucceeded', 'VolumeResizeSuccessful']);
+  });
+
   it("[all-in-one#5] given the arguments of the PoC's README, then four controllers do their work", async () => {
     await using program = await runCombined({
       args: [

@@ -26,6 +26,7 @@ import {
   type ProgramHost,
   type Rights,
   type Tracing,
+  writtenEventsOf,
 } from '@csi-sidecars/sidecar';
 import type { Barrier } from './barrier.ts';
 import type { DriverSession } from './driver-session.ts';
@@ -153,6 +154,7 @@ async function work(
     metrics,
     tracer: parts.tracing?.tracerOf(name),
     inspection: parts.inspection,
+    writtenEvents: writtenEventsOf(started.values),
     env,
     createInformers: () => hub.factoryFor(name),
   };

@@ -16,6 +16,7 @@ export const provisioning = (namespace: string, name: string): RecordedEvent => 
   type: 'Normal',
   reason: eventReasons.provisioning,
   message: `External provisioner is provisioning volume for claim "${namespace}/${name}"`,
+  isStart: true,
 }); // C13
 
 export const populator: RecordedEvent = {

@@ -124,7 +124,7 @@ it('given a claim that is announced, then its event names it, the start is logge
   const { run, known, events, lines } = aRun({ state: { storageClass: aClass({ parameters: { fstype: 'ext4' } }) } });
   step.announce(run, known);
   const message = 'External provisioner is provisioning volume for claim "team/data"';
-  expect(events).toEqual([{ type: 'Normal', reason: 'Provisioning', message }]);
+  expect(events).toEqual([{ type: 'Normal', reason: 'Provisioning', message, isStart: true }]);
   expect(lines.map((line) => `${line.kind} ${line.message}`)).toEqual([
     'info Started',
     expect.stringMatching(/^warn .*fstype/),

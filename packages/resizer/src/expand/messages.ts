@@ -5,8 +5,10 @@ import type { ClaimKey } from '../claim.ts';
 
 const normal = (reason: string, message: string): RecordedEvent => ({ type: 'Normal', reason, message });
 
-export const resizing = (volumeName: string): RecordedEvent =>
-  normal('Resizing', `External resizer is resizing volume ${volumeName}`); // E12
+export const resizing = (volumeName: string): RecordedEvent => ({
+  ...normal('Resizing', `External resizer is resizing volume ${volumeName}`),
+  isStart: true,
+}); // E12
 export const needsNode: RecordedEvent = normal(
   'FileSystemResizeRequired',
   'Require file system resize of volume on node',

@@ -5,8 +5,10 @@ import type { RecordedEvent } from '@csi-sidecars/runtime';
 const normal = (reason: string, message: string): RecordedEvent => ({ type: 'Normal', reason, message });
 const warning = (message: string): RecordedEvent => ({ type: 'Warning', reason: 'VolumeModifyFailed', message });
 
-export const modifying = (claimName: string, className: string): RecordedEvent =>
-  normal('VolumeModify', `external resizer is modifying volume ${claimName} with vac ${className}`); // M13
+export const modifying = (claimName: string, className: string): RecordedEvent => ({
+  ...normal('VolumeModify', `external resizer is modifying volume ${claimName} with vac ${className}`),
+  isStart: true,
+}); // M13
 export const modified = (claimName: string, className: string): RecordedEvent =>
   normal('VolumeModifySuccessful', `external resizer modified volume ${claimName} with vac ${className} successfully`); // M19
 export const cancelled: RecordedEvent = normal('VolumeModifyCanceled', 'Cancelled modify.'); // M6

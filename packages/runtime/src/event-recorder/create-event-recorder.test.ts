@@ -16,7 +16,7 @@ import { createApiClient } from '../api/create-client.ts';
 import type { Event, KubeObject, PersistentVolumeClaim } from '../api/objects.ts';
 import { events, persistentVolumeClaims } from '../api/resource.ts';
 import { createEventRecorder, type EventRecorderOptions } from './create-event-recorder.ts';
-import type { RecordedEvent } from './recorder.ts';
+import type { RecordedEvent, WrittenEvents } from './recorder.ts';
 
 const claim = (name: string, fields: Partial<NonNullable<KubeObject['metadata']>> = {}): KubeObject => ({
   apiVersion: 'v1',
@@ -31,7 +31,11 @@ const warning = (message: string, fields: Partial<RecordedEvent> = {}): Recorded
 });
 const broken: Fault = { kind: 'break', point: 'before', failure: 'refused' };
 
-function aFixture(faults: readonly FaultRule[] = [], options: Partial<EventRecorderOptions> = {}) {
+function aFixture(
+  faults: readonly FaultRule[] = [],
+  options: Partial<EventRecorderOptions> = {},
+  writtenEvents?: WrittenEvents,
+) {
   const clock = new FakeClock();
   const logger = recordingLogger();
   const server = createFakeApiServer({ clock, random: seededRandom(1) });
@@ -39,7 +43,7 @@ function aFixture(faults: readonly FaultRule[] = [], options: Partial<EventRecor
   const client = createApiClient({ transport, clock, logger }, { userAgent: 'test', qps: -1, burst: 0 });
   let dropped = 0;
   const recorder = createEventRecorder(
-    { client, clock, random: seededRandom(2), logger, onDropped: () => (dropped += 1) },
+    { client, clock, random: seededRandom(2), logger, writtenEvents, onDropped: () => (dropped += 1) },
     { component: 'driver.example.com', ...options },
   );
   return {
@@ -650,4 +654,29 @@ describe('deliver', () => {
     await flushed;
     expect(await Promise.all(deliveries)).toEqual(['dropped', 'dropped']);
   });
+});
+
+describe('which events are written', () => {
+  const starting = { type: 'Normal', reason: 'Provisioning', message: 'begins', isStart: true } as const;
+
+  it('[runtime#282] given a recorder that writes outcomes only, when an event says that something begins, then it is neither written, counted nor logged, and its sender gets filtered; warnings and results are written', async () => {
+    const { clock, counts, logger, recorder } = aFixture([], {}, 'outcome');
+    for (let i = 0; i < 26; i += 1) expect(await recorder.deliver(claim('data'), starting)).toBe('filtered');
+    expect(logger.lines).toEqual([]);
+    recorder.record(claim('data'), { type: 'Normal', reason: 'Provisioned', message: 'done' });
+    recorder.record(claim('data'), warning('no space'));
+    await clock.advance(0);
+    expect(counts()).toEqual(['1x done', '1x no space']);
+  });
+
+  it.each(['all', undefined] as const)(
+    'given a recorder that writes %s, then an event that says that something begins is written without its mark',
+    async (written) => {
+      const { clock, recorder, stored } = aFixture([], {}, written);
+      recorder.record(claim('data'), starting);
+      await clock.advance(0);
+      expect(stored().map(({ message }) => message)).toEqual(['begins']);
+      expect(stored()[0]).not.toHaveProperty('isStart');
+    },
+  );
 });

@@ -14,7 +14,7 @@ import type { Logger } from '../log/logger.ts';
 import { createEventBuilder } from './build-event.ts';
 import { type Correlated, createCorrelator } from './correlator.ts';
 import { isPassing, writeEvent } from './event-writer.ts';
-import type { AwaitableRecorder, Delivery, RecordedEvent } from './recorder.ts';
+import type { AwaitableRecorder, Delivery, RecordedEvent, WrittenEvents } from './recorder.ts';
 
 export interface EventRecorderDeps {
   readonly client: ApiClient;
@@ -23,6 +23,8 @@ export interface EventRecorderDeps {
   readonly logger: Logger;
   /** Called for each event that is dropped unwritten, except by the spam filter. */
   readonly onDropped?: () => void;
+  /** Default: all. */
+  readonly writtenEvents?: WrittenEvents | undefined;
 }
 
 export interface EventRecorderOptions {
@@ -69,7 +71,7 @@ const maxWrites = 4;
 const defaultFlushMs = 2000;
 
 export function createEventRecorder(deps: EventRecorderDeps, options: EventRecorderOptions): AwaitableRecorder {
-  const { client, clock, random, logger, onDropped } = deps;
+  const { client, clock, random, logger, onDropped, writtenEvents } = deps;
   const { delayMs = 0 } = options;
   const builder = createEventBuilder(deps, { component: options.component, host: options.host ?? '' });
   const correlator = createCorrelator({ clock, nameFor: builder.nameFor });
@@ -215,6 +217,7 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
 
   /** Never throws. Undefined: it is queued. */
   function accept(regarding: KubeObject, recorded: RecordedEvent, ended?: Recorded['ended']): Delivery | undefined {
+    if (recorded.isStart === true && writtenEvents === 'outcome') return 'filtered';
     try {
       const built = builder.build(regarding, recorded);
       if (built.kind === 'refused') {

@@ -24,15 +24,20 @@ export interface AwaitableRecorder extends EventRecorder {
 }
 
 /**
- * `filtered`: not written, because the object has too many events. `refused`: by the server, or before it was sent, and it will be again.
+ * `filtered`: not written, because the object has too many events, or because the recorder writes outcomes only. `refused`: by the server, or before it was sent, and it will be again.
  * `dropped`: there was no room or no answer, or a server with a trouble of its own (5xx, 408, 429), so another attempt may succeed.
  */
 export type Delivery = 'written' | 'filtered' | 'refused' | 'dropped';
+
+/** Which events a recorder writes. `outcome`: all but those that only say that something begins. */
+export type WrittenEvents = 'all' | 'outcome';
 
 export interface RecordedEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
+  /** It says only that something begins. Recorders of outcomes do not write it. Default: it is written. */
+  readonly isStart?: true;
   /** The part of the object that the event is about. */
   readonly fieldPath?: string;
   /**

@@ -5,7 +5,7 @@ import { withOutageLog } from '../api/outage-log.ts';
 import { linkSignals } from '../clock/deadline.ts';
 import type { ControllerPorts, Controller } from '../controller/controller.ts';
 import { createEventRecorder, type EventRecorderOptions } from '../event-recorder/create-event-recorder.ts';
-import type { AwaitableRecorder, EventRecorder } from '../event-recorder/recorder.ts';
+import type { AwaitableRecorder, EventRecorder, WrittenEvents } from '../event-recorder/recorder.ts';
 import type { InformerDeps } from '../informer/create-informer.ts';
 import { createInformerFactory, type InformerFactory } from '../informer/factory.ts';
 import type { LeadingWork } from '../lease/leader-elector.ts';
@@ -23,6 +23,8 @@ export interface WithCachesDeps extends Omit<ControllerPorts, 'informers' | 'que
   readonly env: Environment;
   /** Default: the factory of this package. */
   readonly createInformers?: ((deps: InformerDeps) => InformerFactory) | undefined;
+  /** By the recorders of the controller. Default: all. */
+  readonly writtenEvents?: WrittenEvents | undefined;
 }
 
 /** A standby lists and watches nothing: informers start after the lease was acquired. */

@@ -20,6 +20,7 @@ import type { ProgramFlags } from '../programs/manifest.ts';
 import type {
   DebugExplainValues,
   EndpointValues,
+  EventsValues,
   KubeApiValues,
   RightsValues,
   TracingValues,
@@ -35,6 +36,7 @@ import { runProgram } from './run-program.ts';
 import { type EndpointOptions, serveProgram } from './serve-program.ts';
 import type { StartOptions, StartValues, Started } from './start.ts';
 import type { ApiConnection, ProgramHost } from './host.ts';
+import { eventsRefused, writtenEventsOf } from './written-events.ts';
 
 export interface ControllerValues
   extends
@@ -44,6 +46,7 @@ export interface ControllerValues
     RightsValues,
     EndpointValues,
     DebugExplainValues,
+    Partial<EventsValues>,
     TracingValues {
   readonly master?: string;
   readonly 'enable-pprof'?: boolean;
@@ -141,7 +144,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   const { values, log } = started;
   const { clock, random } = host;
   const { signal } = lifecycle;
-  const refused = body.refused?.(values) ?? debugExplainRefused(values);
+  const refused = body.refused?.(values) ?? debugExplainRefused(values) ?? eventsRefused(values);
   if (refused !== undefined) throw new ExitError(exitCodes.failure, refused);
   const address = values['metrics-address'] || values['http-endpoint'];
   const scraped = address === '' ? undefined : await host.openMetrics();
@@ -208,6 +211,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
     metrics: reported,
     tracer: tracing?.tracerOf(program.name),
     inspection: inspections.of(program.name),
+    writtenEvents: writtenEventsOf(values),
   };
   // The lease is released by then.
   await using _ = { [Symbol.asyncDispose]: async () => tracing?.close() };

@@ -127,6 +127,16 @@ export const rightsFlags: FlagsOf<RightsValues> = inGroup('API server', {
   },
 });
 
+export interface EventsValues {
+  /** Our own flag. One of `selections` in process/written-events.ts. */
+  readonly events: string;
+}
+
+/** For the programs that record events of which some only say that something begins. */
+export const eventsFlags: FlagsOf<EventsValues> = inGroup('API server', {
+  events: rare(stringFlag('all', 'Events to write: all, or outcome (not that something begins).')),
+});
+
 export interface EndpointValues {
   readonly 'http-endpoint': string;
   readonly 'metrics-path': string;

@@ -85,8 +85,10 @@ export const memberNotDeleted = (member: string, group: string, cause: string): 
     'SnapshotDeleteError',
     `failed to delete snapshot API object ${member} part of group snapshot ${group}: ${cause}`,
   );
-export const creating = (key: string): RecordedEvent =>
-  normal('CreatingGroupSnapshot', `Waiting for a group snapshot ${key} to be created by the CSI driver.`);
+export const creating = (key: string): RecordedEvent => ({
+  ...normal('CreatingGroupSnapshot', `Waiting for a group snapshot ${key} to be created by the CSI driver.`),
+  isStart: true,
+});
 export const created = (key: string): RecordedEvent =>
   normal('GroupSnapshotCreated', `GroupSnapshot ${key} was successfully created by the CSI driver.`);
 export const ready = (key: string): RecordedEvent =>

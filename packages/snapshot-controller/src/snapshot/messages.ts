@@ -76,8 +76,10 @@ export const contentNotDeleted: RecordedEvent = warning(
   'SnapshotContentObjectDeleteError',
   'Failed to delete snapshot content API object',
 );
-export const creating = (key: string): RecordedEvent =>
-  normal('CreatingSnapshot', `Waiting for a snapshot ${key} to be created by the CSI driver.`);
+export const creating = (key: string): RecordedEvent => ({
+  ...normal('CreatingSnapshot', `Waiting for a snapshot ${key} to be created by the CSI driver.`),
+  isStart: true,
+});
 export const noNode = (content: string): RecordedEvent =>
   warning(
     'NoNodeForSnapshot',
