@@ -8,13 +8,15 @@ import { createAttachmentRuns } from './attachment-runs.ts';
 import { createCount } from './drift/count.ts';
 import { driftLoop } from './drift/loop.ts';
 import { finalizerOf } from './names.ts';
-import { pvFinalizerLoop } from './pv-finalizer.ts';
+import { type ProvisionerBeside, pvFinalizerLoop } from './pv-finalizer.ts';
 import type { AttacherSettings } from './settings.ts';
 import { trivialLoop } from './trivial.ts';
 import { watchedBy } from './watched.ts';
 
 export interface AttacherDeps extends ControllerPorts {
   readonly channel: CsiChannel;
+  /** Undefined: csi-provisioner runs in another process. */
+  readonly sharedRelease?: ProvisionerBeside | undefined;
 }
 
 export interface AttacherOptions {
@@ -27,7 +29,7 @@ export function createAttacher(deps: AttacherDeps, options: AttacherOptions): Co
 }
 
 export function attacherLoops(
-  { channel, metrics }: Pick<AttacherDeps, 'channel' | 'metrics'>,
+  { channel, metrics, sharedRelease }: Pick<AttacherDeps, 'channel' | 'metrics' | 'sharedRelease'>,
   { driver, settings }: AttacherOptions,
 ): readonly Loop[] {
   const driverName = driver.name;
@@ -37,7 +39,7 @@ export function attacherLoops(
   const memory = createAttachMemory();
   return [
     attachLoop({ driver, channel, settings, memory, runs, finalizer: finalizerOf(driverName) }, watched),
-    pvFinalizerLoop({ driverName, settings }, watched),
+    pvFinalizerLoop({ driverName, settings, sharedRelease }, watched),
     ...(listsPublishedNodes(driver)
       ? [
           driftLoop(

@@ -34,12 +34,12 @@ export const attacherSidecar: SidecarProgram<AttacherValues, AttacherGate> = {
     const driver = await readCapabilities(context);
     const { values, gates } = context.started;
     const settings = toSettings(values, { errorCodes: gates.MutableCSINodeAllocatableCount });
-    const { channel } = context;
+    const { channel, sharedRelease } = context;
     return {
       lockName: lockNameOf(driver.name),
       driver,
       rights: { cluster: neededRules(clusterRules, { attach: canAttach(driver) }) },
-      assemble: (ports) => createAttacher({ ...ports, channel }, { driver, settings }),
+      assemble: (ports) => createAttacher({ ...ports, channel, sharedRelease }, { driver, settings }),
     };
   },
 };

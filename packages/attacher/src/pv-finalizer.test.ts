@@ -324,7 +324,7 @@ it('given an answer of 404 for a volume that is there, then both requests carry 
 });
 
 it('[attacher#F1, F2, F3] given a PersistentVolume, then its run goes through the rows of the page', async () => {
-  const seen = { volume: deleting, isAttached: false };
+  const seen = { volume: deleting, isAttached: false, leftMs: 0 };
   const refusal = new Error('no');
   const removing = { removeOurFinalizer: undefined };
   expect(await walkFlow(release({ ...seen, volume: undefined }, driverName), {})).toMatchObject({
@@ -332,6 +332,9 @@ it('[attacher#F1, F2, F3] given a PersistentVolume, then its run goes through th
   });
   expect(await walkFlow(release({ ...seen, isAttached: true }, driverName), {})).toMatchObject({
     conclusion: { row: 'F2' },
+  });
+  expect(await walkFlow(release({ ...seen, leftMs: 7 }, driverName), {})).toMatchObject({
+    conclusion: { row: 'F5', outcome: { kind: 'requeueAfter', afterMs: 7 } },
   });
   expect(await walkFlow(release(seen, driverName), removing)).toMatchObject({
     steps: ['F3 removeOurFinalizer'],

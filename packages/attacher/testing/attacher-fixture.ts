@@ -19,6 +19,7 @@ import {
   type TestCluster,
 } from '@csi-sidecars/test-driver/testing';
 import { createAttacher } from '../src/attacher.ts';
+import type { ProvisionerBeside } from '../src/pv-finalizer.ts';
 import { clusterRules } from '../src/rbac.ts';
 import type { AttacherSettings } from '../src/settings.ts';
 import { aCsiNode, anAttachment, aVolume, driverName, someSettings } from './builders.ts';
@@ -31,6 +32,7 @@ export interface FixtureOptions extends StartOptions {
   /** Controller capabilities in addition to CREATE_DELETE_VOLUME. Default: PUBLISH_UNPUBLISH_VOLUME. */
   readonly controller?: readonly (typeof allCapabilities.controller)[number][];
   readonly model?: Partial<Settings>;
+  readonly sharedRelease?: ProvisionerBeside;
 }
 
 export interface Fixture extends StartedController {
@@ -54,7 +56,10 @@ export async function anAttacher(options: FixtureOptions = {}): Promise<Fixture>
     seed: [anAttachment(), aVolume(), aCsiNode()],
     newCluster: () => clusterOf(options),
     create: (ports, { driver }) =>
-      createAttacher(ports, { driver: driverInfoOf(driver.settings), settings: someSettings(options.settings) }),
+      createAttacher(
+        { ...ports, sharedRelease: options.sharedRelease },
+        { driver: driverInfoOf(driver.settings), settings: someSettings(options.settings) },
+      ),
   });
   return toFixture(started);
 }

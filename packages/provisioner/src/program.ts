@@ -182,11 +182,12 @@ interface Provisioning {
 }
 
 function provisioning(context: Context, { driver, settings, capacity }: Provisioning): PreparedController['assemble'] {
-  const { channel, host, name, auditBoard } = context;
+  const { channel, host, name, auditBoard, sharedRelease } = context;
+  const own = { channel, auditBoard, sharedRelease, capacity };
   return ({ recorderOf, ...ports }) => {
     const eventsOf = (component: string): EventRecorder => recorderOf({ component, delayMs: eventDelayMs });
     const events = eventsOf(`${name}_${host.hostName}_${ports.random.uuid()}`);
     const driverEvents = eventsOf('external-provisioner');
-    return createProvisioner({ ...ports, channel, events, driverEvents, auditBoard, capacity }, { driver, settings });
+    return createProvisioner({ ...ports, ...own, events, driverEvents }, { driver, settings });
   };
 }

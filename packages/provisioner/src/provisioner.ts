@@ -39,6 +39,7 @@ import { createLiveClaims } from './source/protection/live-claims.ts';
 import { sourceLoops } from './source/protection/loop.ts';
 import { ownNodeTopology } from './topology/own-node.ts';
 import { volumeLoop } from './volume/loop.ts';
+import type { AttacherBeside } from './volume/steps.ts';
 import { watchedBy } from './watched.ts';
 
 export interface ProvisionerDeps extends ControllerPorts {
@@ -51,6 +52,8 @@ export interface ProvisionerDeps extends ControllerPorts {
   readonly auditBoard?: AuditBoard | undefined;
   /** Default: capacity is not published. */
   readonly capacity?: CapacityPorts | undefined;
+  /** Undefined: csi-attacher runs in another process. */
+  readonly sharedRelease?: AttacherBeside | undefined;
 }
 
 export interface ProvisionerOptions {
@@ -156,7 +159,7 @@ export function provisionerLoops(
           ),
         ]),
     saveLoop(deps, watched, ports.clock),
-    volumeLoop({ ...deps, turns }, watched),
+    volumeLoop({ ...deps, turns, sharedRelease: ports.sharedRelease }, watched),
     ...sourceLoops(driver, watched, {
       driverName: driver.name,
       settings,

@@ -154,7 +154,7 @@ export { finalizersWith, finalizersWithout } from './finalizer/finalizer-patch.t
 export { addedFinalizer, removedFinalizer } from './finalizer/finalizer-patch.ts';
 export type { Metadata } from './finalizer/finalizer-patch.ts';
 export { addFinalizer, removeFinalizer } from './finalizer/write-finalizer.ts';
-export type { FinalizerTarget } from './finalizer/write-finalizer.ts';
+export type { FinalizerTarget, RemovedFinalizer } from './finalizer/write-finalizer.ts';
 // The lease.
 export type { LeadingWork } from './lease/leader-elector.ts';
 export { sanitizedName } from './lease/names.ts';

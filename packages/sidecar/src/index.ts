@@ -125,3 +125,5 @@ export type {
   Reader,
 } from '@csi-sidecars/runtime/internal';
 export { eventsRefused, writtenEventsOf } from './process/written-events.ts';
+export { createSharedRelease } from './process/shared-release.ts';
+export type { SharedRelease } from './process/shared-release.ts';

@@ -8,7 +8,13 @@ import {
   type RateLimit,
   withOutageLog,
 } from '@csi-sidecars/runtime/internal';
-import { type DriverOptions, exitCodes, noticingRefusals, openRights } from '@csi-sidecars/sidecar';
+import {
+  createSharedRelease,
+  type DriverOptions,
+  exitCodes,
+  noticingRefusals,
+  openRights,
+} from '@csi-sidecars/sidecar';
 import { createBarrier } from './barrier.ts';
 import { sharedDiscovery } from './discovery.ts';
 import { type DriverSession, openSession } from './driver-session.ts';
@@ -140,6 +146,7 @@ function sharedPartsOf({ started, host, metrics }: Running, { api, session, free
     announced: createBarrier(clock, names, announcementLimitMs),
     elected: createBarrier(clock, names, electionLimitMs),
     discovery: sharedDiscovery(),
+    sharedRelease: createSharedRelease(),
   };
 }
 

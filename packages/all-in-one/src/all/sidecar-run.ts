@@ -25,6 +25,7 @@ import {
   orRefusedElection,
   type ProgramHost,
   type Rights,
+  type SharedRelease,
   type Tracing,
   writtenEventsOf,
 } from '@csi-sidecars/sidecar';
@@ -69,6 +70,8 @@ export interface SharedParts {
   /** Those that get their leases at about the same time begin together, and share the first lists. */
   readonly elected: Barrier;
   readonly discovery: (client: ApiClient) => ApiClient;
+  /** Of csi-attacher and csi-provisioner. */
+  readonly sharedRelease: SharedRelease;
 }
 
 /** Never rejects. */
@@ -132,6 +135,7 @@ async function work(
     name: session.name,
     channel,
     auditBoard: parts.auditBoard,
+    sharedRelease: shared.sharedRelease,
   });
   const { lockName, assemble, driver } = prepared;
   const { flags } = planned.sidecar;

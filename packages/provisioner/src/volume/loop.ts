@@ -9,6 +9,7 @@ import {
   type ObjectKey,
   toObjectKey,
 } from '@csi-sidecars/runtime';
+import { volumeFinalizer } from '../names.ts';
 import type { Watched } from '../watched.ts';
 import { type Conclusion, lookAfter } from './flow.ts';
 import { look, type Observed, type VolumeContext, type VolumeWatched } from './steps.ts';
@@ -23,8 +24,8 @@ interface VolumeLoop extends LoopTypes {
 }
 
 export function volumeLoop(context: VolumeContext, { volumes, classes, attachments }: Watched): Loop {
-  const { settings } = context;
-  return defineLoop<VolumeLoop>({
+  const { settings, sharedRelease } = context;
+  const loop = defineLoop<VolumeLoop>({
     name: 'volumes',
     settings,
     watches: { volumes, classes, attachments },
@@ -50,6 +51,7 @@ export function volumeLoop(context: VolumeContext, { volumes, classes, attachmen
     retryMessage: 'Retrying syncing volume',
     describe: (_caches, key) => ({ PV: key }),
   });
+  return sharedRelease?.taking(loop, volumeFinalizer) ?? loop;
 }
 
 function conclude(

@@ -2,6 +2,7 @@
 /** Each step of the volume loop alone: the request that it sends, the signal that may abort it, and what it returns. */
 import { ApiError } from '@csi-sidecars/runtime';
 import { recordingLogger } from '@csi-sidecars/runtime/testing';
+import { createSharedRelease } from '@csi-sidecars/sidecar';
 import { describe, expect, it } from 'vitest';
 import { aClass, aNodeDeployment, aVolume, someSettings } from '../../testing/builders.ts';
 import { volumeFinalizer } from '../names.ts';
@@ -16,7 +17,7 @@ const refused = new Error('refused');
 const notFound = new ApiError({ status: 404, reason: 'NotFound', message: 'gone' });
 
 /** Performs the step with an API server and a driver that answer everything with `answer`. */
-async function alone(by: (run: step.VolumeRun) => unknown, answer: unknown) {
+async function alone(by: (run: step.VolumeRun) => unknown, answer: unknown, more: Partial<step.VolumeContext> = {}) {
   const requests: unknown[] = [];
   const remembered: unknown[] = [];
   const doubted: unknown[] = [];
@@ -55,6 +56,7 @@ async function alone(by: (run: step.VolumeRun) => unknown, answer: unknown) {
       forget: (key: string) => void turns.push(`forget ${key}`),
       leftMs: () => 700,
     },
+    ...more,
   };
   const run = { client, caches, logger, key: 'pvc-uid-data', signal, context } as unknown as step.VolumeRun;
   const result = await (async () => await by(run))().catch((error: unknown) => error);
@@ -157,6 +159,30 @@ describe('the finalizer', () => {
       new Error(`failed to ${row.word} the finalizer on volume pvc-uid-data: refused`, { cause: refused }),
       [],
     ]);
+  });
+
+  it('given csi-attacher of the process offers its finalizer, when ours is released, then the patch takes both off; each attempt asks again', async () => {
+    const offers = [['external-attacher/x'], []];
+    const asked: unknown[] = [];
+    const offered = (about: unknown): readonly string[] => {
+      asked.push(about);
+      return offers[asked.length - 1] ?? [];
+    };
+    const sharedRelease = { ...createSharedRelease(), offered };
+    const twice = async (run: step.VolumeRun): Promise<void> => {
+      await step.release(run, volume);
+      await step.release(run, stored);
+    };
+    const { requests } = await alone(twice, stored, { sharedRelease });
+    expect(asked).toEqual([volume, stored]);
+    expect(JSON.stringify(requests[0])).toContain(`[${JSON.stringify(volumeFinalizer)},"external-attacher/x"]`);
+    expect(JSON.stringify(requests[1])).toContain(`[${JSON.stringify(volumeFinalizer)}]`);
+  });
+
+  it('given another change of our finalizer, then csi-attacher is not asked for its own', async () => {
+    const offered = (): readonly string[] => ['external-attacher/x'];
+    const { requests } = await alone(set('remove'), stored, { sharedRelease: { ...createSharedRelease(), offered } });
+    expect(requests).toEqual([['patch', ref, { type: 'strategic', body: removed }, { signal }]]);
   });
 
   it('given the object is gone, when the finalizer is released, then that is as good', async () => {

@@ -6,6 +6,7 @@ import {
   type EventRecorder,
   ignoreNotFound,
   isConflict,
+  type Loop,
   type ObjectKey,
   type PersistentVolume,
   persistentVolumes,
@@ -27,6 +28,14 @@ import { readSecret as readValues } from '../parameters/secrets.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import { isElsewhere } from './volume.ts';
 
+/** csi-attacher of the same process. */
+export interface AttacherBeside {
+  /** csi-attacher leaves volumes with the finalizer to the loop that is returned, for a while, as long as it works. */
+  taking(loop: Loop, finalizer: string): Loop;
+  /** Its finalizers that can be taken off the volume now. Empty while it does not work. */
+  offered(volume: PersistentVolume): readonly string[];
+}
+
 /** Data that is the same for every volume of the process. */
 export interface VolumeContext {
   readonly driver: DriverInfo;
@@ -38,6 +47,8 @@ export interface VolumeContext {
   readonly capacity: CapacityChanges;
   /** The waits before a volume of another node is written. */
   readonly turns: Ownership<ObjectKey>;
+  /** Undefined: csi-attacher runs in another process. */
+  readonly sharedRelease?: AttacherBeside | undefined;
 }
 
 export interface VolumeWatched {
@@ -98,18 +109,25 @@ export async function setFinalizer(
   return patched !== undefined;
 }
 
-/** Not cancelled, as the deletion of the object. */
+/** Not cancelled, as the deletion of the object. The finalizer of csi-attacher goes too, if that works here and does not need it any more. */
 export async function release(run: VolumeRun, volume: PersistentVolume): Promise<void> {
-  await patchFinalizer(run, volume, { change: 'remove', signal: undefined });
+  const others = run.context.sharedRelease?.offered(volume) ?? [];
+  await patchFinalizer(run, volume, { change: 'remove', signal: undefined, others });
+}
+
+interface FinalizerChange {
+  readonly change: 'add' | 'remove';
+  readonly signal: AbortSignal | undefined;
+  readonly others?: readonly string[];
 }
 
 async function patchFinalizer(
   run: VolumeRun,
   volume: PersistentVolume,
-  { change, signal }: { readonly change: 'add' | 'remove'; readonly signal: AbortSignal | undefined },
+  { change, signal, others = [] }: FinalizerChange,
 ): Promise<PersistentVolume | undefined> {
   const write = change === 'add' ? addFinalizer : removeFinalizer;
-  const target = { resource: persistentVolumes, object: volume, finalizer: volumeFinalizer };
+  const target = { resource: persistentVolumes, object: volume, finalizer: volumeFinalizer, others };
   try {
     return await write({ ...run, cache: run.caches.volumes }, target, signal).catch(ignoreNotFound);
   } catch (cause) {

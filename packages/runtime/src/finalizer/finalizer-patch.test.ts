@@ -16,4 +16,8 @@ it.each([
     uid: row.uid,
     '$deleteFromPrimitiveList/finalizers': ['ours'],
   });
+  expect(removedFinalizer(row.object, 'ours', 'a')).toEqual({
+    uid: row.uid,
+    '$deleteFromPrimitiveList/finalizers': ['ours', 'a'],
+  });
 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Patches that name one finalizer by value. A merge patch replaces the whole list, and so restores a finalizer that another
+ * Patches that name finalizers by value. A merge patch replaces the whole list, and so restores a finalizer that another
  * writer removed; a JSON patch names a position in a list that may have changed. These patches need no retry, never duplicate
  * an entry, and leave the other entries as they are, however old the known object is. The UID keeps them from another object of
  * the same name.
@@ -19,8 +19,8 @@ export function addedFinalizer({ metadata }: KubeObject, finalizer: string): Met
 }
 
 /** `metadata` of a strategic merge patch. */
-export function removedFinalizer({ metadata }: KubeObject, finalizer: string): Metadata {
-  return { uid: metadata?.uid, '$deleteFromPrimitiveList/finalizers': [finalizer] };
+export function removedFinalizer({ metadata }: KubeObject, ...removed: readonly [string, ...string[]]): Metadata {
+  return { uid: metadata?.uid, '$deleteFromPrimitiveList/finalizers': removed };
 }
 
 /**

@@ -171,3 +171,18 @@ it.each([
     expect(setup.server.writes().map(({ code }) => code)).toEqual([409, 200]);
   },
 );
+
+it.each([
+  { kind: 'a built-in kind', resource: persistentVolumes, apiVersion: 'v1', object: 'PersistentVolume' },
+  { kind: 'a custom resource', resource: widgets, apiVersion: 'test.io/v1', object: 'Widget' },
+])(
+  'given $kind with finalizers of others, when two of them go with ours, then one request removes those that are there, and no other',
+  async ({ resource, apiVersion, object: kind }) => {
+    const setup = createSetup();
+    setup.server.addTypes({ ...widgets, custom: true, status: 'absent' });
+    const finalizers = ['a.io/b', finalizer, 'c.io/d'];
+    const object = setup.server.seed<KubeObject>({ apiVersion, kind, metadata: { name: 'a', finalizers } });
+    const stored = await removeFinalizer(setup, { resource, object, finalizer, others: ['a.io/b', 'e.io/f'] });
+    expect([stored.metadata?.finalizers, setup.server.writes().map(({ code }) => code)]).toEqual([['c.io/d'], [200]]);
+  },
+);

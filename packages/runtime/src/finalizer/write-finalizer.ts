@@ -18,6 +18,11 @@ export interface FinalizerTarget<T extends KubeObject> {
   readonly finalizer: string;
 }
 
+export interface RemovedFinalizer<T extends KubeObject> extends FinalizerTarget<T> {
+  /** Other finalizers that the same request takes off, where they are there. Default: none. */
+  readonly others?: readonly string[];
+}
+
 /**
  * Resolves with the object as it is stored then. Rejects as the client does: NotFound when the object is gone, Invalid when
  * another one has its name.
@@ -35,12 +40,13 @@ export async function addFinalizer<T extends KubeObject>(
 /** As `addFinalizer`. Where it was the last one of an object that is being deleted, the object ends with it. */
 export async function removeFinalizer<T extends KubeObject>(
   deps: ChangeObjectDeps<T>,
-  target: FinalizerTarget<T>,
+  target: RemovedFinalizer<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  const { resource, object, finalizer } = target;
-  if (!isBuiltIn(resource)) return changeList(deps, { ...target, listOf: finalizersWithout }, signal);
-  return patchMetadata(deps, { resource, object, metadata: removedFinalizer(object, finalizer) }, signal);
+  const { resource, object, finalizer, others = [] } = target;
+  const listOf = (known: KubeObject) => finalizersWithout(known, finalizer, ...others);
+  if (!isBuiltIn(resource)) return changeList(deps, { ...target, listOf }, signal);
+  return patchMetadata(deps, { resource, object, metadata: removedFinalizer(object, finalizer, ...others) }, signal);
 }
 
 async function changeList<T extends KubeObject>(

@@ -34,6 +34,7 @@ import { type ElectionValues, leaseOf, orRefusedElection } from './election.ts';
 import { ExitError, exitCodes, orExit } from './exit.ts';
 import { runProgram } from './run-program.ts';
 import { type EndpointOptions, serveProgram } from './serve-program.ts';
+import type { SharedRelease } from './shared-release.ts';
 import type { StartOptions, StartValues, Started } from './start.ts';
 import type { ApiConnection, ProgramHost } from './host.ts';
 import { eventsRefused, writtenEventsOf } from './written-events.ts';
@@ -70,6 +71,8 @@ export interface ControllerContext<V, G extends string> {
   readonly host: ProgramHost;
   /** Undefined: no audit can be asked for. */
   readonly auditBoard?: AuditBoard | undefined;
+  /** Undefined: no other controller of the process has to do with the same finalizers. */
+  readonly sharedRelease?: SharedRelease | undefined;
   /** Undefined: nothing is traced. */
   readonly tracing?: Tracing | undefined;
   /** Aborts with an OrderlyStop when the program is asked to end. */
