@@ -116,7 +116,7 @@ const staticSnapshot = aFlow('a static snapshot', {
   seed: [aStaticContent()],
   wanted: aStaticSnapshot(),
   unbound: ['content'],
-  writes: 'S10 patch, S15 patch, S16 patch/status, S16 patch/status, D6 patch, D7 delete, D9 patch, D9 patch',
+  writes: 'S10 patch, S15 patch, S16 patch/status, S16 patch/status, D6 patch, D7 delete, D9 patch',
 });
 const staticGroup = aFlow('a static group', {
   seed: [aGroupClass(), aStaticGroupContent()],
@@ -236,7 +236,7 @@ const flows: readonly Flow<Fixture>[] = [
   aFlow('a dynamic snapshot', {
     seed: [aClaim(), aVolume(), aClass()],
     wanted: aSnapshot(),
-    writes: `${dynamicWrites}, D7 delete, D9 patch, D9 patch`,
+    writes: `${dynamicWrites}, D7 delete, D9 patch`,
   }),
   {
     ...retained,
@@ -294,7 +294,7 @@ const flows: readonly Flow<Fixture>[] = [
     wanted: aStaticSnapshot(),
     deleted: aStaticGroup(),
     writes:
-      'S10 patch, S15 patch, S16 patch/status, S20 patch, X5 patch, X6 delete, X7 delete, X8 patch, D6 patch, D7 delete, D9 patch, D9 patch',
+      'S10 patch, S15 patch, S16 patch/status, S20 patch, X5 patch, X6 delete, X7 delete, X8 patch, D6 patch, D7 delete, D9 patch',
   }),
   withoutClass,
 ];

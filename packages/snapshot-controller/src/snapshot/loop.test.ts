@@ -13,6 +13,7 @@ import {
   snapshotFinalizers as finalizers,
   volumeGroupSnapshotContents,
   volumeGroupSnapshots,
+  volumeSnapshotContents,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
 import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
@@ -50,7 +51,7 @@ const isReady = [
 const controlled = (options: FixtureOptions): Promise<ObservedFixture> =>
   aControllerOf('snapshot-controller-snapshot', options);
 
-/** A loop whose notes about claims can be read. */
+/** A loop whose notes about claims and snapshots can be read. */
 async function noting(...seed: readonly KubeObject[]) {
   const cluster = createTestCluster({
     serviceAccount: 'kube-system:snapshot-controller',
@@ -62,6 +63,7 @@ async function noting(...seed: readonly KubeObject[]) {
   const process = createProcess(cluster, { name: 'snapshot-controller', interrupt: undefined });
   const { ports } = process;
   const [settings, releases, left] = [someSettings(), createClaimReleases(), new Array<string>()];
+  const waiting = new Set<string>();
   const context = {
     settings,
     events: { record: () => undefined, flush: () => Promise.resolve() },
@@ -73,12 +75,13 @@ async function noting(...seed: readonly KubeObject[]) {
         left.push(uid);
       },
     },
+    waiting,
     claimLock: createKeyedLock(),
   };
   const controller = createController({ ...ports, metrics: noMetrics }, [snapshotLoop(context, watchedBy(settings))]);
   const it = await process.run(controller);
   await it.settle();
-  return { it, releases, left };
+  return { it, releases, left, waiting };
 }
 
 describe('a claim', () => {
@@ -294,6 +297,16 @@ describe('a snapshot that is gone', () => {
     expect(it.server.objects.get(volumeSnapshots, { namespace: 'team', name: 'snap' })).toBeUndefined();
     expect(left).toEqual(['uid-of-snap']);
     expect(releases.hasLeft('uid-of-snap')).toBe(false);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#D10] given it had waited for its content, then nothing is kept of it', async () => {
+    const content = aContent({ metadata: { finalizers: ['a.io/b'] } });
+    const { it, waiting } = await noting(aSnapshot({ metadata: { ...prepared, ...deleting }, status: ready }), content);
+    expect([...waiting]).toEqual(['uid-of-snap']);
+    it.server.objects.remove(volumeSnapshotContents, { name: content.metadata?.name ?? '' });
+    await it.settle();
+    expect([...waiting]).toEqual([]);
     await it.stop();
   });
 });

@@ -54,6 +54,7 @@ export function snapshotLoop(shared: Omit<SnapshotContext, 'kind'>, watched: Wat
       forget: (_key, { metadata }) => {
         operations.gone(singleOperations, metadata?.uid ?? '');
         context.releases.forget(metadata?.uid ?? '');
+        context.waiting.delete(metadata?.uid ?? '');
       },
     },
     handlers: {

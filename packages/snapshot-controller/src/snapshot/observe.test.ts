@@ -34,7 +34,8 @@ interface Given {
 function observed({ snapshot = aSnapshot(), objects = [], releases, ...given }: Given): Observed {
   const settings = someSettings(given.settings);
   const caches = cachesOf(settings, [snapshot, ...objects]) as unknown as Parameters<typeof observe>[1];
-  return observe({ settings, releases: releases ?? createClaimReleases() }, caches, keyOf(snapshot));
+  const context = { settings, releases: releases ?? createClaimReleases(), waiting: new Set<string>() };
+  return observe(context, caches, keyOf(snapshot));
 }
 
 const nothingElse = {
@@ -48,6 +49,7 @@ const nothingElse = {
   contentGroup: undefined,
   isBeingRestored: false,
   group: 'none',
+  isWaiting: false,
 };
 
 it('given a dynamic snapshot, then its claim, the volume of the claim, the classes and its content are observed', () => {

@@ -41,6 +41,8 @@ export interface SnapshotContext {
   readonly events: EventRecorder;
   readonly operations: Operations;
   readonly releases: ClaimReleases;
+  /** UIDs of snapshots that are being deleted and came to the wait for the end of their content in this process, until they are gone. */
+  readonly waiting: Set<string>;
   /** Snapshots of a claim that come together all want its finalizer: the first one writes it, and the others find it in the cache. */
   readonly claimLock: KeyedLock<ObjectKey>;
 }
@@ -83,6 +85,8 @@ export interface Observed extends LookedAtClaim {
   readonly isBeingRestored: boolean;
   /** The group that the snapshot belongs to. `gone` also if another group has its name; `unknown`: groups are not watched. */
   readonly group: VolumeGroupSnapshot | 'none' | 'gone' | 'unknown';
+  /** It is being deleted, and this process waited for the end of its content. */
+  readonly isWaiting: boolean;
 }
 
 export type FlowSettings = Pick<SnapshotControllerSettings, 'recordVolumeMode' | 'groups' | 'distributed'>;
@@ -91,7 +95,7 @@ export type FlowSettings = Pick<SnapshotControllerSettings, 'recordVolumeMode' |
 export type Present = Omit<Observed, 'snapshot'> & Binding<SnapshotTypes> & { readonly settings: FlowSettings };
 
 export function observe(
-  { settings, releases }: Pick<SnapshotContext, 'settings' | 'releases'>,
+  { settings, releases, waiting }: Pick<SnapshotContext, 'settings' | 'releases' | 'waiting'>,
   caches: SnapshotCaches,
   key: ObjectKey,
 ): Observed {
@@ -112,6 +116,7 @@ export function observe(
     contentGroup: reference,
     isBeingRestored: isBeingRestored(caches.claims, key),
     group: groupOf(caches, { snapshot, reference }, settings.groups),
+    isWaiting: waiting.has(snapshot.metadata?.uid ?? ''),
   };
 }
 
@@ -128,6 +133,7 @@ export const nothing: Observed = {
   contentGroup: undefined,
   isBeingRestored: false,
   group: 'none',
+  isWaiting: false,
 };
 
 /** Read again after each step: while a run waits for an answer, others take our finalizer off the claim, or begin to need it. */

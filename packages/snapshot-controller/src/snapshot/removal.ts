@@ -32,33 +32,45 @@ export function* remove(run: Present): Flow<Conclusion> {
   if (finalizersWithout(snapshot, asSource, bound, inGroup) === undefined) return conclude('D2', done);
   const found = yield* binding.contentToDelete(run, mayHaveUnseenContent(run));
   if (found !== undefined) yield* waitForRestores(run, found);
-  yield* waitForGroup(run);
+  yield* waitForGroup(run, found);
   const content = found && (yield* binding.removeContent(run, found));
   const deletesContent = content?.spec?.deletionPolicy === 'Delete';
   yield* releaseClaim(snapshot);
+  if (deletesContent && outlivesContent(snapshot)) {
+    yield* perform('D10', step.noteWaiting, snapshot);
+    return conclude('D10', done);
+  }
   const finalizers = [asSource, inGroup, ...(deletesContent ? [] : [bound])];
-  if (finalizersWithout(snapshot, ...finalizers) === undefined) return conclude('D10', done);
   yield* orEnd(perform('D9', removeFinalizers<SnapshotTypes>, snapshot, finalizers), (failure) =>
     conclude('D9', retry(failure)),
   );
   return conclude('D10', done);
 }
 
-/**
- * The cache may be behind: it lacks a content whose creation had no answer, or one that was written when the watch had fallen silent. A run
- * that removed `as-source` has seen what there is.
- */
-function mayHaveUnseenContent({ content, snapshot }: Present): boolean {
-  if (contentNameFor(snapshot) === '') return false;
-  if (content !== undefined) return !hasPassed(snapshot) && isBindingUnseen(content, snapshot);
-  const isBound = snapshot.status?.boundVolumeSnapshotContentName !== undefined;
-  return !hasPassed(snapshot) || (!isBound && originOf(snapshot) === 'dynamic');
+/** It stays until its content is gone. A member that its group made does not. */
+function outlivesContent({ metadata }: VolumeSnapshot): boolean {
+  return metadata?.finalizers?.includes(snapshotFinalizers.bound) === true;
 }
 
-/** A run has removed its finalizers: it may go, and at most waits for its content. */
-function hasPassed(snapshot: VolumeSnapshot): boolean {
+/**
+ * The cache may be behind: it lacks a content whose creation had no answer, or one that was written when the watch had fallen silent. A run
+ * that waited for the content has seen what there is.
+ */
+function mayHaveUnseenContent(run: Present): boolean {
+  const { content, snapshot } = run;
+  if (contentNameFor(snapshot) === '') return false;
+  if (content !== undefined) return !hasPassed(run) && isBindingUnseen(content, snapshot);
+  return !hasPassed(run) || (!isBound(snapshot) && originOf(snapshot) === 'dynamic');
+}
+
+/** A run came to the end before, here or, with upstream or an earlier release, elsewhere: the snapshot at most waits for its content. */
+function hasPassed({ snapshot, isWaiting }: Present): boolean {
   const { asSource, inGroup } = snapshotFinalizers;
-  return finalizersWithout(snapshot, asSource, inGroup) === undefined;
+  return isWaiting || finalizersWithout(snapshot, asSource, inGroup) === undefined;
+}
+
+function isBound({ status }: VolumeSnapshot): boolean {
+  return status?.boundVolumeSnapshotContentName !== undefined;
 }
 
 /** The content of a static snapshot is shown as not bound yet. */
@@ -78,9 +90,14 @@ function* waitForRestores({ snapshot, isBeingRestored }: Present, content: Volum
   throw ending(conclude('D4', retry(new Error(messages.beingRestored.message)), messages.beingRestored));
 }
 
-/** A group of the same name as the owner, but another UID, is another group. */
-function* waitForGroup({ snapshot, group }: Present): Flow<void> {
-  if (group === 'none' || group === 'gone' || hasPassed(snapshot)) return;
+/**
+ * A group of the same name as the owner, but another UID, is another group. One that came after the end of the content, for which an earlier
+ * process waited, keeps nothing.
+ */
+function* waitForGroup(run: Present, content: VolumeSnapshotContent | undefined): Flow<void> {
+  const { snapshot, group } = run;
+  if (group === 'none' || group === 'gone' || hasPassed(run)) return;
+  if (content === undefined && isBound(snapshot) && outlivesContent(snapshot)) return;
   const { namespace = '' } = snapshot.metadata ?? {};
   const name = groupNameOf(snapshot);
   const key = `${namespace}/${name}`;

@@ -56,10 +56,18 @@ export async function protectClaim(run: SnapshotRun, claim: PersistentVolumeClai
 }
 
 /** Memory only: the snapshot does not keep its claim from now on. */
-export function leaveClaim({ caches, context: { releases } }: SnapshotRun, snapshot: VolumeSnapshot): void {
-  const { uid = '' } = snapshot.metadata ?? {};
-  // What is gone already would not be forgotten any more.
-  if (caches.snapshots.get(keyOf(snapshot))?.metadata?.uid === uid) releases.leave(uid);
+export function leaveClaim(run: SnapshotRun, snapshot: VolumeSnapshot): void {
+  if (isThere(run, snapshot)) run.context.releases.leave(snapshot.metadata?.uid ?? '');
+}
+
+/** Memory only: this process has seen the content on its way, and need not ask for it when it is gone. */
+export function noteWaiting(run: SnapshotRun, snapshot: VolumeSnapshot): void {
+  if (isThere(run, snapshot)) run.context.waiting.add(snapshot.metadata?.uid ?? '');
+}
+
+/** A note about what is gone already would not be forgotten any more. */
+function isThere({ caches }: SnapshotRun, snapshot: VolumeSnapshot): boolean {
+  return caches.snapshots.get(keyOf(snapshot))?.metadata?.uid === snapshot.metadata?.uid;
 }
 
 export async function releaseClaim(
