@@ -122,6 +122,7 @@ describe('given a watch on contents that is silent for longer than own writes ar
   it('[snapshot-controller#93] when a bound snapshot is deleted, then its content is found and deleted', async () => {
     const it = await aBlindController();
     await it.add(aSnapshot());
+    await it.clock.advance(200);
     expect(it.snapshot()?.status?.boundVolumeSnapshotContentName).toBe('snapcontent-uid-of-snap');
     await it.clock.advance(90_000);
     await it.remove(volumeSnapshots, ref);
@@ -259,7 +260,7 @@ it('[snapshot-controller#131] given many changes while a run is under way, then 
   expect(it.content()).toBeUndefined();
   const begun = (): number => it.decided().filter((line) => line === 'team/snap S3').length;
   expect(begun()).toBe(0);
-  await it.clock.advance(2_000);
+  await it.clock.advance(1_100);
   // The run that waited for its write, and the one that follows.
   expect(begun()).toBe(2);
   expect(it.writes().filter((line) => line.startsWith('create')).length).toBe(1);

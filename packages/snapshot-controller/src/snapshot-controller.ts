@@ -43,7 +43,7 @@ export function snapshotControllerLoops(
   const ofClaims = { settings, releases: createClaimReleases(), claimLock: createKeyedLock() };
   const { snapshots, contents, groups, groupContents } = watched;
   return [
-    snapshotLoop({ ...shared, ...ofClaims, waiting: new Set() }, watched),
+    snapshotLoop({ ...shared, ...ofClaims, waiting: new Set(), answersDueMs: new Map() }, watched),
     claimLoop(ofClaims, watched),
     contentLoop(shared, singleContentKind, { contents, snapshots }),
     ...(groups === undefined || groupContents === undefined

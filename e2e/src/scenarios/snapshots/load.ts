@@ -22,14 +22,14 @@ type Program = 'csi-snapshotter' | 'snapshot-controller';
 /** Requests for each snapshot, events included; upstream: 4.0 and 13.4, and 3.0 and 7.9 for its deletion. */
 const limits: Readonly<Record<'taken' | 'deleted', Readonly<Record<Program, number>>>> = {
   taken: { 'csi-snapshotter': 3, 'snapshot-controller': 9 },
-  deleted: { 'csi-snapshotter': 2, 'snapshot-controller': 5 },
+  deleted: { 'csi-snapshotter': 2, 'snapshot-controller': 4 },
 };
 
 export const snapshotLoad: readonly Scenario[] = [
   {
     id: 'S-21',
     title:
-      'a hundred snapshots (a tenth without --full) of one claim: at most 3 and 9 requests each, 2 and 5 for the deletion; one call each',
+      'a hundred snapshots (a tenth without --full) of one claim: at most 3 and 9 requests each, 2 and 4 for the deletion; one call each',
     needs: ['streaming-lists', 'audit', 'driver-journal', 'driver-settings'],
     exclusive: ['snapshot-controller'],
     upstream: 'needs more requests',

@@ -43,7 +43,12 @@ it('given a snapshot or a group that was cut and whose content the cache lacks, 
   const status = { creationTime: '2026-01-01T00:00:00Z' };
   const ofSnapshot = await walkFlow(
     handleSnapshot({ ...nothing, snapshot: aSnapshot({ status }), classes: [aClass()] }, someSettings()),
-    { prepare: aSnapshot({ status }), begin: undefined, askContent: aContent(), saveStatus: undefined },
+    {
+      prepare: aSnapshot({ status }),
+      begin: undefined,
+      askContent: aContent({ status: { readyToUse: false } }),
+      saveStatus: undefined,
+    },
   );
   const others = (line: string): boolean => !line.endsWith('prepare');
   expect(ofSnapshot.steps.filter(others)).toEqual(['S3 begin', 'S11 askContent', 'S16 saveStatus']);

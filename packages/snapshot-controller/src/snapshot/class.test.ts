@@ -39,6 +39,7 @@ describe('a class that is named', () => {
     expect(it.events.length).toBe(1);
     await it.add(aClass());
     expect(it.content()).toBeDefined();
+    await it.clock.advance(200);
     expect(failure(it)).toBeUndefined();
     await it.stop();
   });
@@ -140,6 +141,7 @@ describe('a default class', () => {
     const it = await aController({ seed: [...base, aDefaultClass('a'), aDefaultClass('b')], with: [unnamed] });
     await it.change(volumeSnapshotClasses, { name: 'a' }, (found) => ({ ...found, metadata: { name: 'a', uid: 'u' } }));
     expect(it.snapshot()?.spec?.volumeSnapshotClassName).toBe('b');
+    await it.clock.advance(200);
     expect(failure(it)).toBeUndefined();
     await it.stop();
   });
@@ -149,6 +151,7 @@ describe('a default class', () => {
     await it.clock.advance(60_000);
     await it.remove(volumeSnapshotClasses, { name: 'a' });
     expect(it.snapshot()?.spec?.volumeSnapshotClassName).toBe('b');
+    await it.clock.advance(200);
     expect(failure(it)).toBeUndefined();
     await it.stop();
   });

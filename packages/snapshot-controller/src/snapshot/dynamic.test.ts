@@ -50,8 +50,9 @@ describe('failures whose text changes', () => {
 });
 
 describe('requests', () => {
-  it('[snapshot-controller#19, 38, 85] given a dynamic snapshot without a status, when its driver is ready with the first answer, then six requests and three events', async () => {
+  it('[snapshot-controller#19, 38, 85] given a dynamic snapshot without a status, when its driver is slow, then six requests and three events', async () => {
     const it = await aController({ with: [aSnapshot()] });
+    await it.clock.advance(200);
     expect(it.writes()).toEqual([
       'patch volumesnapshots team/snap 200',
       'update persistentvolumeclaims team/data 200',
@@ -166,6 +167,7 @@ describe('the content', () => {
 
   it('[snapshot-controller#124] given another mode of the volume, when the snapshot is reconciled again, then the content keeps its mode', async () => {
     const it = await aController({ with: [aSnapshot()] });
+    await it.clock.advance(200);
     const writes = it.writes().length;
     it.server.seed(aVolume({ spec: { volumeMode: 'Block' } }));
     await it.clock.advance(900_000);
@@ -308,6 +310,7 @@ describe('what prevents the content', () => {
       status: { phase: 'Bound' },
     }));
     expect(it.content()).toBeDefined();
+    await it.clock.advance(200);
     expect(it.snapshot()?.status).toEqual({ boundVolumeSnapshotContentName: name, readyToUse: false });
     await it.stop();
   });
@@ -346,6 +349,7 @@ describe('what prevents the content', () => {
   it('[snapshot-controller#37] given an error from before, when the content is made, then the error goes', async () => {
     const status = { error: { time: '2026-01-01T00:00:00Z', message: 'no' }, readyToUse: false };
     const it = await aController({ with: [aSnapshot({ status })] });
+    await it.clock.advance(200);
     expect(it.snapshot()?.status).toEqual({ boundVolumeSnapshotContentName: name, readyToUse: false });
     await it.stop();
   });
@@ -414,9 +418,10 @@ describe('a content that is there', () => {
 
   it('[snapshot-controller#32] given that the status cannot be written, then the content stays, and the next attempt binds', async () => {
     const it = await aController({
-      faults: [{ when: ({ subresource }) => subresource === 'status', fault: forbidden, times: 4 }],
+      faults: [{ when: ({ subresource }) => subresource === 'status', fault: forbidden, times: 2 }],
       with: [aSnapshot()],
     });
+    await it.clock.advance(200);
     expect(it.content()).toBeDefined();
     expect(there(it.snapshot()).status).toBeUndefined();
     expect(it.events.filter((line) => line.startsWith('Warning SnapshotStatusUpdateFailed'))[0]).toMatch(

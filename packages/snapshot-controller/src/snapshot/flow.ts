@@ -153,7 +153,9 @@ function* create(first: Present): Flow<WithContent & { readonly isNew: boolean }
   const isOfNoNode =
     run.settings.distributed && run.node === '' && run.volume !== undefined && hasAffinity([run.volume]);
   const warning = isOfNoNode ? messages.noNode(planned.value.metadata?.name ?? '') : undefined;
-  return { ...run, ...(yield* binding.createContent(run, { content: planned.value, warning })), isNew: true };
+  const made = yield* binding.createContent(run, { content: planned.value, warning });
+  yield* perform('S12', step.noteMade, run.snapshot);
+  return { ...run, ...made, isNew: true };
 }
 
 /** The run with a claim that has our finalizer, and that nothing takes off at this moment. */
@@ -204,7 +206,16 @@ function* followContent(run: WithContent, readiness: Problem['readiness']): Flow
     // A name without a namespace: that of a group elsewhere would be the name of another group here.
     groupName: contentGroup?.namespace === snapshot.metadata?.namespace ? contentGroup?.name : undefined,
   };
+  yield* waitForAnswer(run);
   return yield* binding.followContent(run, facts, readiness);
+}
+
+/** What the driver answers soon is written together with the name of the content. */
+function* waitForAnswer({ snapshot, content }: WithContent): Flow<void> {
+  const isNamed = snapshot.status?.boundVolumeSnapshotContentName !== undefined;
+  if (isNamed || content.status !== undefined || isDeleting(content)) return;
+  const waitMs = yield* perform('S22', step.answerWaitMs, snapshot);
+  if (waitMs > 0) throw ending(conclude('S22', requeueAfter(waitMs)));
 }
 
 function* lookAfterReady(run: Present): Flow<Conclusion> {

@@ -112,6 +112,13 @@ describe('given the process that waited for the content', () => {
     await it.stop();
   });
 
+  it('[snapshot-controller#191, D5] when a later group gets the name of that of the snapshot before the content is gone, then the snapshot does not say that it keeps it', async () => {
+    const it = await whileItWaits(aMember(all), aContent());
+    await it.add(aGroup({ uid: 'second' }));
+    expect(it.events.filter((line) => line.includes('SnapshotDeletePending'))).toEqual([]);
+    await it.stop();
+  });
+
   it.each([
     { given: 'are watched', groups: true },
     { given: 'are switched off', groups: false },
@@ -157,6 +164,20 @@ describe('given a new leader', () => {
     expect([it.snapshot(), it.reads(), it.writes()]).toEqual([undefined, [], [`${patch} 200`]]);
     await it.stop();
   });
+
+  it.each([
+    { given: 'names the content', status: ready, reads: [] },
+    { given: 'names no content', status: { readyToUse: false }, reads: [`get volumesnapshotcontents ${name}`] },
+  ])(
+    '[snapshot-controller#192, D3] when only the last finalizer is left, the content went before, and the status $given, then the snapshot goes after the reads $reads',
+    async ({ status, reads }) => {
+      const it = await aController({
+        with: [aSnapshot({ metadata: { ...deleting, finalizers: [finalizers.bound] }, status })],
+      });
+      expect([it.snapshot(), it.reads(), it.writes()]).toEqual([undefined, reads, [`${patch} 200`]]);
+      await it.stop();
+    },
+  );
 
   it.each([
     { given: 'are watched', groups: true },

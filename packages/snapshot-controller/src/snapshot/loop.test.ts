@@ -38,6 +38,7 @@ import { clusterRules } from '../rbac.ts';
 import { watchedBy } from '../watched.ts';
 import { createClaimReleases } from './claim-releases.ts';
 import { snapshotLoop } from './loop.ts';
+import * as step from './steps.ts';
 
 const claimRef = { namespace: 'team', name: 'data' };
 /** It waits for its claim: the claim is not bound. */
@@ -63,7 +64,7 @@ async function noting(...seed: readonly KubeObject[]) {
   const process = createProcess(cluster, { name: 'snapshot-controller', interrupt: undefined });
   const { ports } = process;
   const [settings, releases, left] = [someSettings(), createClaimReleases(), new Array<string>()];
-  const waiting = new Set<string>();
+  const [waiting, answersDueMs] = [new Set<string>(), new Map<string, number>()];
   const context = {
     settings,
     events: { record: () => undefined, flush: () => Promise.resolve() },
@@ -76,12 +77,13 @@ async function noting(...seed: readonly KubeObject[]) {
       },
     },
     waiting,
+    answersDueMs,
     claimLock: createKeyedLock(),
   };
   const controller = createController({ ...ports, metrics: noMetrics }, [snapshotLoop(context, watchedBy(settings))]);
   const it = await process.run(controller);
   await it.settle();
-  return { it, releases, left, waiting };
+  return { it, releases, left, waiting, answersDueMs };
 }
 
 describe('a claim', () => {
@@ -308,6 +310,35 @@ describe('a snapshot that is gone', () => {
     await it.settle();
     expect([...waiting]).toEqual([]);
     await it.stop();
+  });
+
+  it('[snapshot-controller#S22] given its content was made, then nothing is kept of it', async () => {
+    const { it, answersDueMs } = await noting(aSnapshot(), aClaim(), aVolume(), aClass());
+    expect([...answersDueMs.keys()]).toEqual(['uid-of-snap']);
+    it.server.objects.remove(volumeSnapshots, { namespace: 'team', name: 'snap' });
+    await it.settle();
+    expect([...answersDueMs]).toEqual([]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#S22] given another snapshot is taken later than it could wait, then nothing is kept of the first one although it is there', async () => {
+    const { it, answersDueMs } = await noting(aSnapshot(), aClaim(), aVolume(), aClass());
+    await it.clock.advance(200);
+    it.server.seed(aSnapshot({ name: 'later' }));
+    await it.settle();
+    expect([...answersDueMs.keys()]).toEqual(['uid-of-later']);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#S22, D10] given it is gone before its content is made or on its way, then no note of it is begun', () => {
+    const run = {
+      caches: { snapshots: { get: () => undefined } },
+      clock: { monotonicMs: () => 0 },
+      context: { waiting: new Set(), answersDueMs: new Map() },
+    };
+    step.noteMade(run as never, aSnapshot());
+    step.noteWaiting(run as never, aSnapshot());
+    expect([run.context.waiting.size, run.context.answersDueMs.size]).toEqual([0, 0]);
   });
 });
 

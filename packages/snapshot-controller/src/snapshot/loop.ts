@@ -52,9 +52,11 @@ export function snapshotLoop(shared: Omit<SnapshotContext, 'kind'>, watched: Wat
       watch: 'snapshots',
       keyOf: (snapshot) => keyOf(snapshot),
       forget: (_key, { metadata }) => {
-        operations.gone(singleOperations, metadata?.uid ?? '');
-        context.releases.forget(metadata?.uid ?? '');
-        context.waiting.delete(metadata?.uid ?? '');
+        const { uid = '' } = metadata ?? {};
+        operations.gone(singleOperations, uid);
+        context.releases.forget(uid);
+        context.answersDueMs.delete(uid);
+        context.waiting.delete(uid);
       },
     },
     handlers: {

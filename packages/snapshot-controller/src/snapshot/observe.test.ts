@@ -31,11 +31,10 @@ interface Given {
   readonly releases?: ReturnType<typeof createClaimReleases>;
 }
 
-function observed({ snapshot = aSnapshot(), objects = [], releases, ...given }: Given): Observed {
-  const settings = someSettings(given.settings);
+function observed({ snapshot = aSnapshot(), objects = [], ...given }: Given): Observed {
+  const [settings, releases] = [someSettings(given.settings), given.releases ?? createClaimReleases()];
   const caches = cachesOf(settings, [snapshot, ...objects]) as unknown as Parameters<typeof observe>[1];
-  const context = { settings, releases: releases ?? createClaimReleases(), waiting: new Set<string>() };
-  return observe(context, caches, keyOf(snapshot));
+  return observe({ settings, releases, waiting: new Set() }, caches, keyOf(snapshot));
 }
 
 const nothingElse = {

@@ -43,6 +43,8 @@ export interface SnapshotContext {
   readonly releases: ClaimReleases;
   /** UIDs of snapshots that are being deleted and came to the wait for the end of their content in this process, until they are gone. */
   readonly waiting: Set<string>;
+  /** By the UIDs of snapshots whose contents this process made: until when, by the monotonic clock, their first status waits for the driver. */
+  readonly answersDueMs: Map<string, number>;
   /** Snapshots of a claim that come together all want its finalizer: the first one writes it, and the others find it in the cache. */
   readonly claimLock: KeyedLock<ObjectKey>;
 }

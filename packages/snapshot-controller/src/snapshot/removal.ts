@@ -40,6 +40,7 @@ export function* remove(run: Present): Flow<Conclusion> {
     yield* perform('D10', step.noteWaiting, snapshot);
     return conclude('D10', done);
   }
+  // One that another process added, and that the cache lacks, waits as well.
   const finalizers = [asSource, inGroup, ...(deletesContent ? [] : [bound])];
   yield* orEnd(perform('D9', removeFinalizers<SnapshotTypes>, snapshot, finalizers), (failure) =>
     conclude('D9', retry(failure)),
@@ -57,10 +58,10 @@ function outlivesContent({ metadata }: VolumeSnapshot): boolean {
  * that waited for the content has seen what there is.
  */
 function mayHaveUnseenContent(run: Present): boolean {
-  const { content, snapshot } = run;
+  const { content, snapshot, isWaiting } = run;
   if (contentNameFor(snapshot) === '') return false;
   if (content !== undefined) return !hasPassed(run) && isBindingUnseen(content, snapshot);
-  return !hasPassed(run) || (!isBound(snapshot) && originOf(snapshot) === 'dynamic');
+  return !hasPassed(run) || (!isWaiting && !isBound(snapshot) && originOf(snapshot) === 'dynamic');
 }
 
 /** A run came to the end before, here or, with upstream or an earlier release, elsewhere: the snapshot at most waits for its content. */

@@ -55,6 +55,24 @@ export async function protectClaim(run: SnapshotRun, claim: PersistentVolumeClai
   await protect(claims(run), claim, run.signal);
 }
 
+/** Fast drivers have answered by then, and a person who looks for the name of the content does not notice the wait. */
+const answerWithinMs = 200;
+
+/** Memory only: the content was made, or was there when it should be made. */
+export function noteMade(run: SnapshotRun, snapshot: VolumeSnapshot): void {
+  const { answersDueMs } = run.context;
+  const nowMs = run.clock.monotonicMs();
+  // So that none is kept for as long as its snapshot.
+  for (const [uid, dueMs] of answersDueMs) if (dueMs <= nowMs) answersDueMs.delete(uid);
+  if (isThere(run, snapshot)) answersDueMs.set(snapshot.metadata?.uid ?? '', nowMs + answerWithinMs);
+}
+
+/** How long the first status may still wait for what the driver answers, in milliseconds. */
+export function answerWaitMs({ clock, context }: SnapshotRun, { metadata }: VolumeSnapshot): number {
+  const dueMs = context.answersDueMs.get(metadata?.uid ?? '') ?? 0;
+  return Math.max(0, Math.ceil(dueMs - clock.monotonicMs()));
+}
+
 /** Memory only: the snapshot does not keep its claim from now on. */
 export function leaveClaim(run: SnapshotRun, snapshot: VolumeSnapshot): void {
   if (isThere(run, snapshot)) run.context.releases.leave(snapshot.metadata?.uid ?? '');
