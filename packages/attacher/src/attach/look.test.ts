@@ -29,7 +29,8 @@ function observed({ attachments = [anAttachment()], publication, ...run }: Given
   const caches = {
     attachments: {
       get: (name: string) => attachments.find((each) => attachmentKey(each) === name),
-      byIndex: (_index: string, node: string) => attachments.filter(({ spec }) => spec.nodeName === node),
+      byIndex: (index: string, name: string) =>
+        attachments.filter(({ spec }) => index === 'volume' && spec.source.persistentVolumeName === name),
     },
     csiNodes: { get: () => aCsiNode() },
   };
@@ -53,6 +54,7 @@ describe('whether another attachment needs what this one published', () => {
     expect(isNeeded([anAttachment({ name: 'va2' })])).toBe(true);
     expect(isNeeded([anAttachment({ name: 'va2', node: 'node2' })])).toBe(false);
     expect(isNeeded([anAttachment({ name: 'va2', source: { persistentVolumeName: 'pv2' } })])).toBe(false);
+    expect(isNeeded([anAttachment({ name: 'va2', attacher: 'other.example.com' })])).toBe(false);
   });
 
   it('given a later attachment of the same name, then it does if it has the volume already', () => {

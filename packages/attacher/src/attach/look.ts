@@ -20,7 +20,7 @@ export interface AttachContext {
 }
 
 export interface AttachWatched {
-  /** With the index `node`. */
+  /** With the indexes `node` and `volume`. */
   readonly attachments: VolumeAttachment;
   readonly volumes: PersistentVolume;
   readonly csiNodes: CSINode;
@@ -60,7 +60,8 @@ export function look(
     registeredNodeId: attachment === undefined ? noNode : registeredNodeId(nodes, attachment),
     knownNodeId: attachment === undefined ? noNode : knownNodeId(nodes, attachment),
     publication,
-    isNeededByAnother: publication !== undefined && hasOtherAttachment(caches, publication, finalizer),
+    isNeededByAnother:
+      publication !== undefined && hasOtherAttachment(caches, publication, { finalizer, driverName: driver.name }),
   };
 }
 
@@ -69,14 +70,15 @@ const noNode: Result<string> = refuse('the VolumeAttachment is gone');
 function hasOtherAttachment(
   { attachments }: Pick<AttachRun['caches'], 'attachments'>,
   { attachment, uid, nodeName, volumeName }: Publication,
-  finalizer: string,
+  { finalizer, driverName }: { readonly finalizer: string; readonly driverName: string },
 ): boolean {
   if (volumeName === undefined) return false;
   // A later object of the same name is published by its own run. Before that it needs the volume only if it has it already.
   const takesOver = (other: VolumeAttachment): boolean =>
     attachmentKey(other) !== attachment ||
     (other.metadata?.uid !== uid && (isAttached(other) || finalizersOf(other).includes(finalizer)));
+  // By volume, which has few, and not by node, which may have hundreds: every step of every run comes here.
   return attachments
-    .byIndex('node', nodeName)
-    .some((other) => other.spec.source.persistentVolumeName === volumeName && takesOver(other));
+    .byIndex('volume', volumeName)
+    .some((other) => other.spec.nodeName === nodeName && other.spec.attacher === driverName && takesOver(other));
 }
