@@ -43,6 +43,25 @@ describe('lister', () => {
     expect(logger.lines).toEqual([]);
   });
 
+  it('given an own write that the watch has not brought, when two indexes are read again and again, then each index function sees it once', () => {
+    const seen: string[] = [];
+    const recorded = (index: string, values: readonly string[]) => ({
+      [index]: ({ metadata }: PersistentVolume) => {
+        if (metadata?.name === 'x-3') seen.push(index);
+        return values;
+      },
+    });
+    const { lister, write } = filled({ ...recorded('a', ['1']), ...recorded('b', ['2']) });
+    write(named('x-3', 'ns-0'));
+    const read = () => [lister.byIndex('a', '1'), lister.byIndex('b', '1'), lister.byIndex('b', '2')].map(namesOf);
+    const all = ['x-0', 'x-1', 'x-2', 'x-3'];
+    expect([read(), read()]).toEqual([
+      [all, [], all],
+      [all, [], all],
+    ]);
+    expect(seen).toEqual(['a', 'b']);
+  });
+
   it('given no namespace or an empty one, then everything is listed', () => {
     const { lister } = filled(byNamespace);
     expect([lister.list(), lister.list('')].map(namesOf)).toEqual([

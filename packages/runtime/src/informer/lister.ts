@@ -33,10 +33,20 @@ export function createLister<T extends KubeObject>({ content, mutations, logger 
     return objects;
   };
 
+  /** Of pending own writes, which are many under load and are looked at by each read of an index. */
+  const valuesOf = new WeakMap<T, Map<string, readonly string[]>>();
+  const indexed = (store: Store<T>, index: string, object: T): readonly string[] => {
+    const known = valuesOf.get(object) ?? new Map<string, readonly string[]>();
+    valuesOf.set(object, known);
+    const values = known.get(index) ?? store.valuesOf(index, object);
+    known.set(index, values);
+    return values;
+  };
+
   const byIndex = (index: string, value: string): readonly T[] => {
     const store = content.store();
     return merged(objectsOf(store, store.keysOf(index, value)), (object) =>
-      store.valuesOf(index, object).includes(value),
+      indexed(store, index, object).includes(value),
     );
   };
 
