@@ -9,7 +9,8 @@ const scenariosAgain = (controlPlane) => () => `npm run e2e --silent -- --contro
 /**
  * Suites in the order in which they may begin; two run side by side, as `scripts/lanes.mjs` has it. `report` names the file with
  * { passed, failed, skipped }; `withGo` is what the command has besides where there is a Go toolchain; `after` names those whose results it needs;
- * those with the same `alone` run beside no others; one that `waits` most of its time takes no lane; `again` is the command that runs a few of it a second time, without their names.
+ * those with the same `alone` run beside no others; one that `waits` most of its time takes no lane; `again` is the command that runs a few of
+ * it a second time, without their names.
  */
 export const suites = [
   // It writes generated files again, and reads all of them.

@@ -21,7 +21,7 @@ export function pathOf(collection: string, { name, namespace }: Pick<Meta, 'name
   return `${collection.slice(0, at)}/namespaces/${namespace}${collection.slice(at)}/${name}`;
 }
 
-/** Each object once, until it is gone. */
+/** Returns whether a step of an object is asked for the first time. */
 export function firstTimes(): (what: string, { uid }: Meta) => boolean {
   const seen = new Set<string>();
   return (what, { uid }) => {

@@ -70,7 +70,7 @@ export interface SharedParts {
   /** Those that get their leases at about the same time begin together, and share the first lists. */
   readonly elected: Barrier;
   readonly discovery: (client: ApiClient) => ApiClient;
-  /** Of csi-attacher and csi-provisioner. */
+  /** With it csi-provisioner takes the finalizer of csi-attacher off a deleted PersistentVolume in the same patch as its own. */
   readonly sharedRelease: SharedRelease;
 }
 

@@ -24,7 +24,8 @@ export interface AwaitableRecorder extends EventRecorder {
 }
 
 /**
- * `filtered`: not written, because the object has too many events, or because the recorder writes outcomes only. `refused`: by the server, or before it was sent, and it will be again.
+ * `filtered`: not written, because the object has too many events, or because the recorder writes outcomes only. `refused`: by the server,
+ * or before it was sent, and it will be again.
  * `dropped`: there was no room or no answer, or a server with a trouble of its own (5xx, 408, 429), so another attempt may succeed.
  */
 export type Delivery = 'written' | 'filtered' | 'refused' | 'dropped';

@@ -33,7 +33,7 @@ export function createLister<T extends KubeObject>({ content, mutations, logger 
     return objects;
   };
 
-  /** Of pending own writes, which are many under load and are looked at by each read of an index. */
+  /** The index values of pending own writes. Each read of an index looks at all of these writes, and under load there are hundreds. */
   const valuesOf = new WeakMap<T, Map<string, readonly string[]>>();
   const indexed = (store: Store<T>, index: string, object: T): readonly string[] => {
     const known = valuesOf.get(object) ?? new Map<string, readonly string[]>();

@@ -10,8 +10,8 @@
  * |---|---|---|---|---|
  * | small | worked 0.6 s without an idle second between | anything | grown | grow it once: scavenging a small one costs a tenth of the work |
  * | grown | not idle | anything | grown | |
- * | any | idle for three seconds | much, the heap is not too large, and the last collection has rested | small | collect everything, return the pages |
- * | any | idle for three seconds | little, or the heap is too large, or it rests | same | |
+ * | any | idle for three seconds | much, the heap is not too large, and the wait after the last collection is over | small | collect everything, return the pages |
+ * | any | idle for three seconds | little, or the heap is too large, or that wait is not over | same | |
  * | any | idle for less | anything | same | |
  *
  * A second is idle when work takes less than a tenth of it. Starting a program takes less than 0.6 s of work.
@@ -20,7 +20,7 @@
  * that stands still for ten seconds loses its lease, so a heap above 128 MiB is never collected here, and neither is a heap
  * half as large as one whose collection took more than a second. V8 still collects such a heap by itself, in small steps.
  *
- * A collection rests 500 times as long as it took, and at most a minute. A program that works for a second out of ten, as one that polls
+ * The next collection waits 500 times as long as the last one took, and at most a minute. A program that works for a second out of ten, as one that polls
  * capacity does, would spend a sixth of its CPU time on them.
  *
  * The gain is measured against what the last collection left, so that a process that uses much memory is not collected
