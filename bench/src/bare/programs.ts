@@ -3,7 +3,7 @@
  * The least that each program does for the life of a volume: the same watches, requests and calls as ours in the same order, one event for
  * each result, and nothing else. No cache but what a request needs, no queue, no retries but of conflicts, no lease, no metrics, no care.
  */
-import type { CSINode, VolumeAttachment } from '@csi-sidecars/runtime';
+import { type CSINode, removedFinalizer, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { snapshotController, snapshotter } from './snapshots.ts';
 import {
   type Claim,
@@ -16,7 +16,6 @@ import {
   type Volume,
   volumes,
   type With,
-  without,
 } from './tools.ts';
 
 type Attachment = With<VolumeAttachment>;
@@ -51,10 +50,11 @@ async function provisioner({ api, call, driver }: Tools): Promise<void> {
     });
     await record(api, { metadata }, { kind: 'PersistentVolumeClaim', reason: 'ProvisioningSucceeded' });
   };
-  const remove = async ({ metadata, spec }: Volume): Promise<void> => {
+  const remove = async (volume: Volume): Promise<void> => {
+    const { metadata, spec } = volume;
     await call('Controller/DeleteVolume', { volume_id: spec?.csi?.volumeHandle });
     await api.request('DELETE', pathOf(volumes, metadata));
-    await api.request('PATCH', pathOf(volumes, metadata), { metadata: without(finalizer) });
+    await api.request('PATCH', pathOf(volumes, metadata), { metadata: removedFinalizer(volume, finalizer) });
   };
   await api.watch<Volume>(volumes, (volume, isGone) => {
     if (isGone || volume.spec?.csi?.driver !== driver || volume.status?.phase !== 'Released') return;
@@ -88,7 +88,9 @@ async function attacher({ api, call, driver }: Tools): Promise<void> {
   };
   const detach = async (attachment: Attachment): Promise<void> => {
     await call('Controller/ControllerUnpublishVolume', requestOf(attachment));
-    await api.request('PATCH', pathOf(attachments, attachment.metadata), { metadata: without(finalizer) });
+    await api.request('PATCH', pathOf(attachments, attachment.metadata), {
+      metadata: removedFinalizer(attachment, finalizer),
+    });
   };
   await api.watch<With<CSINode>>('/apis/storage.k8s.io/v1/csinodes', ({ metadata, spec }) => {
     const node = spec.drivers.find(({ name }) => name === driver);
@@ -101,7 +103,9 @@ async function attacher({ api, call, driver }: Tools): Promise<void> {
     else known.set(metadata.name, volume);
     if (isGone || metadata.deletionTimestamp === undefined || !metadata.finalizers?.includes(finalizer)) return;
     if (!isFirst('release', metadata)) return;
-    inBackground(() => api.request('PATCH', pathOf(volumes, metadata), { metadata: without(finalizer) }));
+    inBackground(() =>
+      api.request('PATCH', pathOf(volumes, metadata), { metadata: removedFinalizer(volume, finalizer) }),
+    );
   });
   await api.watch<Attachment>(attachments, (attachment, isGone) => {
     const { metadata, spec } = attachment;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The least that csi-snapshotter and snapshot-controller do, as in `programs.ts`. */
+import { finalizersWith, finalizersWithout } from '@csi-sidecars/runtime';
 import {
   snapshotAnnotations as marks,
   snapshotFinalizers as finalizers,
@@ -56,7 +57,7 @@ export async function snapshotter({ api, call, driver }: Tools): Promise<void> {
     await call('Controller/DeleteSnapshot', { snapshot_id: content.status?.snapshotHandle });
     const status = { snapshotHandle: null, readyToUse: null, creationTime: null, restoreSize: null };
     const cleared = await api.request<Content>('PATCH', `${path}/status`, { status });
-    await changeFinalizers(api, { path, object: cleared }, { remove: [finalizers.content] });
+    await changeFinalizers(api, { path, object: cleared }, (now) => finalizersWithout(now, finalizers.content));
   };
   await api.watch<Content>(contents, (content, isGone) => {
     const { metadata, spec, status } = content;
@@ -90,8 +91,10 @@ export async function snapshotController({ api }: Tools): Promise<void> {
     api.request('PATCH', `${pathOf(snapshots, snapshot.metadata)}/status`, { status });
   const begin = async (snapshot: Snapshot): Promise<void> => {
     const { name, namespace, uid } = snapshot.metadata;
-    const own = { add: [finalizers.bound, finalizers.asSource] };
-    await changeFinalizers(api, { path: pathOf(snapshots, snapshot.metadata), object: snapshot }, own);
+    const path = pathOf(snapshots, snapshot.metadata);
+    await changeFinalizers(api, { path, object: snapshot }, (now) =>
+      finalizersWith(now, finalizers.bound, finalizers.asSource),
+    );
     const claim = await protect(claimOf(snapshot), true);
     const csi = known.volumes.get(claim.spec?.volumeName ?? '')?.spec?.csi;
     const content = `snapcontent-${uid}`;
@@ -136,9 +139,9 @@ export async function snapshotController({ api }: Tools): Promise<void> {
   await api.watch<Content>(contents, (content, isGone) => {
     const snapshot = known.snapshots.get(content.spec?.volumeSnapshotRef?.uid ?? '');
     if (snapshot === undefined) return;
-    const own = { remove: [finalizers.bound, finalizers.asSource] };
-    if (isGone)
-      inBackground(() => changeFinalizers(api, { path: pathOf(snapshots, snapshot.metadata), object: snapshot }, own));
+    const path = pathOf(snapshots, snapshot.metadata);
+    const free = (now: Snapshot) => finalizersWithout(now, finalizers.bound, finalizers.asSource);
+    if (isGone) inBackground(() => changeFinalizers(api, { path, object: snapshot }, free));
     else if (content.status?.readyToUse === true && isFirst('finish', snapshot.metadata)) {
       inBackground(() => finish(snapshot, content));
     }

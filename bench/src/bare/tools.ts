@@ -58,25 +58,19 @@ export async function afterConflicts<T extends Item>(
   }
 }
 
-interface FinalizerChange {
-  readonly add?: readonly string[];
-  readonly remove?: readonly string[];
-}
-
-/** The whole list is written, because custom resources take no strategic merge patches. */
+/** `listOf`: undefined, if the list is as it should be. The whole list is written, because custom resources take no strategic merge patches. */
 export function changeFinalizers<T extends Item>(
   api: Api,
   target: Target<T>,
-  { add = [], remove = [] }: FinalizerChange,
+  listOf: (object: T) => readonly string[] | undefined,
 ): Promise<T> {
-  return afterConflicts(api, target, ({ metadata: { uid, resourceVersion, finalizers: there = [] } }) => {
-    const finalizers = [...there.filter((name) => !remove.includes(name)), ...add];
-    return api.request<T>('PATCH', target.path, { metadata: { uid, resourceVersion, finalizers } });
+  return afterConflicts(api, target, async (now) => {
+    const { uid, resourceVersion } = now.metadata;
+    const finalizers = listOf(now);
+    if (finalizers === undefined) return now;
+    return await api.request<T>('PATCH', target.path, { metadata: { uid, resourceVersion, finalizers } });
   });
 }
-
-/** Patches metadata that remove one finalizer and leave the others alone. */
-export const without = (finalizer: string): object => ({ '$deleteFromPrimitiveList/finalizers': [finalizer] });
 
 let events = 0;
 export function record(
