@@ -208,8 +208,10 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
       const visible = (): T | undefined => {
         // The caller keeps its object; this copy becomes one of the cache.
         current ??= prepare(key, copyJson(object) as KubeObject as ServerObject);
-        if (current === failed) return store.objects.get(key);
-        return current === filtered ? undefined : current;
+        if (current !== failed) return current === filtered ? undefined : current;
+        const unreadable = mutations.pending().get(key);
+        if (unreadable?.object === visible) mutations.forget(key, unreadable);
+        return store.objects.get(key);
       };
       mutations.remember(key, { object: visible, uid, resourceVersion, until: 'reached' });
     },

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { aVolume, recordingLogger, ScriptedBody, scriptedInformer, recordCallsTo } from '../../testing/index.ts';
+import {
+  aVolume,
+  FakeClock,
+  recordingLogger,
+  ScriptedBody,
+  scriptedInformer,
+  recordCallsTo,
+} from '../../testing/index.ts';
 import { persistentVolumeClaims } from '../api/resource.ts';
 import type { PersistentVolume } from '../api/objects.ts';
 import { createInformer } from './create-informer.ts';
 import type { HandlerRegistration } from './informer.ts';
 import { keyOf, toObjectKey } from './key.ts';
 import { createLister } from './lister.ts';
+import { createMutationCache } from './mutation-cache.ts';
 import { createStore } from './store.ts';
 
 const stream = (): ScriptedBody => new ScriptedBody();
@@ -224,7 +232,11 @@ describe('lister', () => {
       store.set(keyOf({ metadata }), { metadata });
     }
     const content = { store: () => store, resourceVersion: () => '' };
-    const lister = createLister({ content, mutations: { pending: () => new Map() }, logger: recordingLogger() });
+    const lister = createLister({
+      content,
+      mutations: createMutationCache<PersistentVolume>(new FakeClock()),
+      logger: recordingLogger(),
+    });
     expect(lister.list()).toHaveLength(500_000);
     expect(lister.list('ns-0')).toHaveLength(250_000);
   });

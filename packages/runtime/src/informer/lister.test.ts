@@ -22,7 +22,7 @@ function filled(indexers: Indexers<PersistentVolume> = {}) {
   const lister = createLister({ content: { store: () => store, resourceVersion: () => '7' }, mutations, logger });
   const write = (object: PersistentVolume) =>
     mutations.remember(keyOf(object), { object: () => object, uid: 'u', resourceVersion: '2', until: 'reached' });
-  return { logger, lister, write };
+  return { logger, store, mutations, lister, write };
 }
 
 describe('lister', () => {
@@ -60,6 +60,28 @@ describe('lister', () => {
       [all, [], all],
     ]);
     expect(seen).toEqual(['a', 'b']);
+  });
+
+  it('given an own write that is replaced by another one, and then reached by the watch, then an index shows each state under its own value', () => {
+    const { lister, store, mutations, write } = filled(byNamespace);
+    const labelled = (label: string) => aVolume('x-3', label, { labels: { tier: label } });
+    const tiers = () => ['1', '2'].map((tier) => namesOf(lister.byIndex('tier', tier)));
+    const rows: unknown[] = [];
+    write(labelled('1'));
+    expect(namesOf(lister.list(''))).toContain('x-3');
+    expect(namesOf(lister.byIndex('namespace', ''))).toEqual(['x-3']);
+    expect(() => tiers()).toThrow('Index with name tier does not exist');
+    store.addIndexers({ tier: ({ metadata }) => [metadata?.labels?.['tier'] ?? ''] });
+    rows.push(tiers());
+    write(labelled('2'));
+    rows.push(tiers());
+    mutations.caughtUp(keyOf(labelled('2')), '2');
+    rows.push(tiers());
+    expect(rows).toEqual([
+      [['x-3'], []],
+      [[], ['x-3']],
+      [[], []],
+    ]);
   });
 
   it('given no namespace or an empty one, then everything is listed', () => {

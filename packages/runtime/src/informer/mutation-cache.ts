@@ -8,6 +8,7 @@ import type { KubeObject } from '../api/objects.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { ObjectKey } from './key.ts';
 import { compareResourceVersions } from './resource-version.ts';
+import { createStore, type Store } from './store.ts';
 
 export interface MutationCache<T extends KubeObject> {
   /** Keeps the newer one when an answer for the same key is already there. */
@@ -24,6 +25,8 @@ export interface MutationCache<T extends KubeObject> {
   deleted(key: ObjectKey, object: KubeObject): void;
   /** The answers that are newer than the cache, by key. Usually empty. */
   pending(): ReadonlyMap<ObjectKey, Written<T>>;
+  /** The objects that pending answers show under a value of an index of the store. Each answer is indexed once, by the first read after it. */
+  byIndex(store: Store<T>, index: string, value: string): readonly T[];
 }
 
 export interface Written<T> {
@@ -46,44 +49,69 @@ const keptForMs = 360_000;
 export function createMutationCache<T extends KubeObject>(clock: Clock): MutationCache<T> {
   /** In the order in which they expire. */
   const entries = new Map<ObjectKey, Written<T> & { readonly expiresAtMs: number }>();
+  /** What the entries show, for reads of an index, without those that came since the last such read. */
+  let indexed = createStore<T>();
+  const unindexed = new Set<ObjectKey>();
+
+  const remove = (key: ObjectKey): void => {
+    entries.delete(key);
+    unindexed.delete(key);
+    indexed.delete(key);
+  };
+  const pending = (): ReadonlyMap<ObjectKey, Written<T>> => {
+    const nowMs = entries.size === 0 ? 0 : clock.monotonicMs();
+    for (const [key, { expiresAtMs }] of entries) {
+      if (expiresAtMs > nowMs) break;
+      remove(key);
+    }
+    return entries;
+  };
+
   return {
     remember(key, written) {
       const known = entries.get(key);
       if (known !== undefined && isBefore(written, known)) return;
-      entries.delete(key);
+      remove(key);
+      unindexed.add(key);
       entries.set(key, { ...written, expiresAtMs: clock.monotonicMs() + keptForMs });
     },
     caughtUp(key, resourceVersion) {
       const known = entries.get(key);
       if (known === undefined || isOlder(resourceVersion, known.resourceVersion)) return;
-      if (known.until === 'reached' || resourceVersion !== known.resourceVersion) entries.delete(key);
+      if (known.until === 'reached' || resourceVersion !== known.resourceVersion) remove(key);
     },
     compare(key, { list, object }) {
       const known = entries.get(key);
       if (known === undefined || isOlder(list, known.resourceVersion)) return 'kept';
       if (isSurvivor(known, object)) return 'open';
       if (!isOlder(object, known.resourceVersion)) return 'kept';
-      entries.delete(key);
+      remove(key);
       return 'undone';
     },
     forget(key, written) {
-      if (entries.get(key) === written) entries.delete(key);
+      if (entries.get(key) === written) remove(key);
     },
     deleted(key, { metadata }) {
       const known = entries.get(key);
       if (known === undefined) return;
       if (known.uid === metadata?.uid || !isOlder(metadata?.resourceVersion ?? '', known.resourceVersion)) {
-        entries.delete(key);
+        remove(key);
       }
     },
-    pending() {
-      if (entries.size === 0) return entries;
-      const nowMs = clock.monotonicMs();
-      for (const [key, { expiresAtMs }] of entries) {
-        if (expiresAtMs > nowMs) break;
-        entries.delete(key);
+    pending,
+    byIndex(store, index, value) {
+      const all = pending();
+      if (!indexed.hasIndex(index)) {
+        indexed = store.emptyCopy();
+        for (const key of all.keys()) unindexed.add(key);
       }
-      return entries;
+      for (const key of unindexed) {
+        const object = entries.get(key)!.object();
+        // An answer that cannot be shown is forgotten when it is read.
+        if (object !== undefined && unindexed.has(key)) indexed.set(key, object);
+      }
+      unindexed.clear();
+      return [...indexed.keysOf(index, value)].map((key) => indexed.objects.get(key)!);
     },
   };
 }

@@ -19,11 +19,9 @@ export interface Store<T extends KubeObject> {
   /** Throws `indexer conflict` for a name that exists; then nothing has changed. */
   addIndexers(indexers: Indexers<T>): void;
   hasIndex(name: string): boolean;
-  /** The following three methods throw for an index that does not exist. */
+  /** The following two methods throw for an index that does not exist. */
   keysOf(index: string, value: string): Iterable<ObjectKey>;
   indexValues(index: string): readonly string[];
-  /** The index values of an object, stored or not. */
-  valuesOf(index: string, object: T): readonly string[];
   /** An empty store with the same indexes. */
   emptyCopy(): Store<T>;
 }
@@ -82,7 +80,6 @@ export function createStore<T extends KubeObject>(indexers: Indexers<T> = {}): S
     hasIndex: (name) => indexes.has(name),
     keysOf: (index, value) => indexOf(index).table.keys(value),
     indexValues: (index) => indexOf(index).table.values(),
-    valuesOf: (index, object) => indexOf(index).valuesOf(object),
     emptyCopy: () => createStore(Object.fromEntries([...indexes].map(([name, { valuesOf }]) => [name, valuesOf]))),
   };
   store.addIndexers(indexers);
