@@ -76,22 +76,22 @@ export function createOwnWriteFilter(): OwnWriteFilter {
   };
 }
 
-export interface ForeignWakes {
+export interface ForeignWakes<C> {
   /** For the handler of claims: whether the change wakes its claim is decided later. */
-  readonly onChange: (change: Change<Claim>) => undefined;
+  readonly onChange: (change: Change<Claim>, caches: C) => undefined;
   readonly source: WakeSource<ClaimKey>;
 }
 
 /** Wakes a loop for the changes of others that matter to it. */
-export function wakeOnForeignChanges(
+export function wakeOnForeignChanges<C>(
   ownWriteFilter: OwnWriteFilter,
-  matters: (change: Change<Claim>) => boolean,
-): ForeignWakes {
+  matters: (change: Change<Claim>, caches: C) => boolean,
+): ForeignWakes<C> {
   let wake: (key: ClaimKey) => void = () => undefined;
   return {
-    onChange: (change) => {
+    onChange: (change, caches) => {
       const { current } = change;
-      if (current === undefined || !matters(change)) return;
+      if (current === undefined || !matters(change, caches)) return;
       ownWriteFilter.judge({ ...change, current }, () => wake(claimKey(current)));
     },
     source: (wakeKey) => {

@@ -168,7 +168,8 @@ it.each([
   ]),
   { given: 'one that is gone', previous: aVolume(), current: undefined, then: undefined },
 ])('given $given, then the claim that is woken is $then', ({ previous, current, then }) => {
-  expect(newlyBoundClaim({ previous, current, isInInitialList: false })).toBe(then);
+  const change = { previous, current, isInInitialList: false };
+  expect([newlyBoundClaim(change, () => true), newlyBoundClaim(change, () => false)]).toEqual([then, undefined]);
 });
 
 it('given a resync interval, then claims and PersistentVolumes have it, pods and classes have none, and each has a filter of its own', () => {

@@ -188,11 +188,15 @@ function keptAnnotations(
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
-/** The claim of a PersistentVolume that appears, or that is bound to another claim than before. */
-export function newlyBoundClaim({ previous, current }: Change<PersistentVolume>): ObjectKey | undefined {
+/** The claim of a PersistentVolume that appears, or that is bound to another claim than before, if it is open. */
+export function newlyBoundClaim(
+  { previous, current }: Change<PersistentVolume>,
+  isOpen: (key: ObjectKey) => boolean,
+): ObjectKey | undefined {
   const { namespace, name, uid } = current?.spec?.claimRef ?? {};
   if (name === undefined || (previous !== undefined && previous.spec?.claimRef?.uid === uid)) return undefined;
-  return toObjectKey(namespace, name);
+  const key = toObjectKey(namespace, name);
+  return isOpen(key) ? key : undefined;
 }
 
 export interface Watched {

@@ -6,16 +6,29 @@ import {
   type Clock,
   defineLoop,
   isResync,
+  type Lister,
   type Loop,
   type LoopTypes,
+  type PersistentVolume,
   type Pod,
+  toObjectKey,
 } from '@csi-sidecars/runtime';
-import { annotationOf, capacityOf, type Claim, type ClaimKey, requestedSize, resizeStatusOf } from '../claim.ts';
+import {
+  annotationOf,
+  capacityOf,
+  type Claim,
+  type ClaimKey,
+  isBound,
+  requestedSize,
+  resizeStatusOf,
+  volumeNameOf,
+} from '../claim.ts';
 import { claimPrimary, endRun, observeByBoth } from '../claim-loop.ts';
 import { annotations } from '../names.ts';
 import { wakeOnForeignChanges } from '../own-write-filter.ts';
 import { isLess, isSame } from '../size.ts';
 import type { ClaimContext, Conclusion, WatchedByBoth } from '../steps.ts';
+import { preResizeCapacityOf } from '../volume.ts';
 import { claimsUsedBy, newlyBoundClaim, type Watched } from '../watched.ts';
 import { expand, type Observed } from './flow.ts';
 
@@ -39,7 +52,8 @@ export function expandLoop(context: ClaimContext, watched: Watched, clock: Clock
     handlers: {
       claims: foreign.onChange,
       // The claim may have come first.
-      volumes: newlyBoundClaim,
+      volumes: (change, { claims }) =>
+        newlyBoundClaim(change, (key) => isOpen({ claim: claims.get(key), volume: change.current })),
       // A driver that expands offline only may be asked again.
       pods: ({ previous }, caches) => previous && freed(previous, context, caches),
     },
@@ -62,10 +76,31 @@ function observe(
   };
 }
 
-/** A new claim, a resync, and a change of what the decision reads. Labels, conditions and a falling capacity are no reason. */
-export function matters(change: Change<Claim>): boolean {
+interface MaybePair {
+  readonly claim: Claim | undefined;
+  readonly volume: PersistentVolume | undefined;
+}
+
+/** A row other than E1 to E3 and E5 may apply. Most claims have what they ask for, and appear at each start and with each resync. */
+function isOpen({ claim, volume }: MaybePair): boolean {
+  if (claim === undefined) return false;
+  const isRecorded = volume !== undefined && preResizeCapacityOf(volume) !== undefined;
+  return isRecorded || (isBound(claim) && isLess(capacityOf(claim), requestedSize(claim)));
+}
+
+/**
+ * An open claim that is new, offered again by a resync, or was not open before; of one that was open, a change of what the decision reads.
+ * Labels, conditions and a falling capacity are no reason.
+ */
+export function matters(
+  change: Change<Claim>,
+  { volumes }: { readonly volumes: Pick<Lister<PersistentVolume>, 'get'> },
+): boolean {
   const { previous, current } = change;
-  if (previous === undefined || current === undefined || isResync(change)) return true;
+  const volume = current && volumes.get(toObjectKey(undefined, volumeNameOf(current)));
+  const isOpenNow = isOpen({ claim: current, volume });
+  if (previous === undefined || current === undefined || isResync(change)) return isOpenNow;
+  if (!isOpen({ claim: previous, volume })) return isOpenNow;
   return (
     !isSame(requestedSize(previous), requestedSize(current)) ||
     annotationOf(previous, annotations.storageResizer) !== annotationOf(current, annotations.storageResizer) ||

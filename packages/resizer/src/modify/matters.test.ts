@@ -14,6 +14,16 @@ const recorded: ClaimOptions = { modifyStatus: { status: 'Infeasible', targetVol
 it.each<{ readonly given: string; readonly previous?: Claim; readonly current?: Claim; readonly wakes: boolean }>([
   { given: 'a new claim', current: version('1'), wakes: true },
   { given: 'a new claim that is not Bound', current: version('1', { phase: 'Pending' }), wakes: false },
+  {
+    given: '[resizer#219] a new claim that has the class that it asks for',
+    current: version('1', { currentClass: 'gold' }),
+    wakes: false,
+  },
+  {
+    given: 'a new claim with a recorded class',
+    current: version('1', { currentClass: 'gold', ...recorded }),
+    wakes: true,
+  },
   { given: 'a claim that is gone', previous: version('1'), wakes: false },
   { given: 'another class', previous: version('1'), current: version('2', { wantedClass: 'silver' }), wakes: true },
   { given: 'a resync of an open claim', previous: version('1'), current: version('1'), wakes: true },
