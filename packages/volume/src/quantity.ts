@@ -88,11 +88,17 @@ interface Scale {
   readonly format: QuantityFormat;
 }
 
+const scales: ReadonlyMap<string, Scale> = new Map([
+  ...binarySuffixes.map((suffix, index): [string, Scale] => [
+    suffix,
+    { numerator: 1024n ** BigInt(index + 1), denominator: 1n, format: 'BinarySI' },
+  ]),
+  ...decimalSuffixes.map((suffix, index): [string, Scale] => [suffix, powerOfTen(index * 3 - 9, 'DecimalSI')]),
+]);
+
 function scaleOf(suffix: string): Scale | undefined {
-  const binary = binarySuffixes.findIndex((known) => known === suffix);
-  if (binary >= 0) return { numerator: 1024n ** BigInt(binary + 1), denominator: 1n, format: 'BinarySI' };
-  const decimal = decimalSuffixes.findIndex((known) => known === suffix);
-  if (decimal >= 0) return powerOfTen(decimal * 3 - 9, 'DecimalSI');
+  const scale = scales.get(suffix);
+  if (scale !== undefined) return scale;
   const exponent = Number(suffix.slice(1));
   return Math.abs(exponent) > maxExponent ? undefined : powerOfTen(exponent, 'DecimalExponent');
 }
