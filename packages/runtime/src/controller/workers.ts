@@ -65,7 +65,7 @@ export async function runWorkers<Key extends string>(options: WorkersOptions<Key
   try {
     for (;;) {
       if (pool.pending >= workers) await once(pool, 'next');
-      const first = await takeKey(queue, signal);
+      const first = await next();
       if (first === undefined) break;
       void pool.add(() => work(first));
     }
@@ -75,7 +75,7 @@ export async function runWorkers<Key extends string>(options: WorkersOptions<Key
   }
 
   async function work(first: Key): Promise<void> {
-    for (let key: Key | undefined = first; key !== undefined; key = await nextWaiting()) {
+    for (let key: Key | undefined = first; key !== undefined; key = queue.length > 0 ? await next() : undefined) {
       try {
         if (await mayStart()) await reconcileOnce(options, { key, signal: cut.signal });
       } finally {
@@ -84,24 +84,15 @@ export async function runWorkers<Key extends string>(options: WorkersOptions<Key
     }
   }
 
-  async function nextWaiting(): Promise<Key | undefined> {
-    return queue.length > 0 && !signal.aborted ? queue.get() : undefined;
+  /** After an abort no key is handed out: a queue that is shut down would hand out those that wait. */
+  async function next(): Promise<Key | undefined> {
+    return signal.aborted ? undefined : queue.get();
   }
 
   /** Asked with the key in hand: it may have been handed out in the very moment of the abort. */
   async function mayStart(): Promise<boolean> {
     if (!gate.open && !signal.aborted) await gate.whenOpen(signal).catch(() => undefined);
     return !signal.aborted;
-  }
-}
-
-/** A key to begin with, or undefined when there will be none. */
-async function takeKey<Key extends string>(queue: WorkQueue<Key>, signal: AbortSignal): Promise<Key | undefined> {
-  try {
-    return await queue.get(signal);
-  } catch (error) {
-    if (signal.aborted) return undefined;
-    throw error;
   }
 }
 

@@ -59,7 +59,8 @@ export function createMutationCache<T extends KubeObject>(clock: Clock): Mutatio
     indexed.delete(key);
   };
   const pending = (): ReadonlyMap<ObjectKey, Written<T>> => {
-    const nowMs = entries.size === 0 ? 0 : clock.monotonicMs();
+    if (entries.size === 0) return entries;
+    const nowMs = clock.monotonicMs();
     for (const [key, { expiresAtMs }] of entries) {
       if (expiresAtMs > nowMs) break;
       remove(key);
