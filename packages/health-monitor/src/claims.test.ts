@@ -112,6 +112,22 @@ it('[health-monitor#54] given a claim that is created again between the cache an
   expect(m.metrics.value('csi_sidecars_health_refused_writes_total', { reason: 'invalid' })).toBeUndefined();
 });
 
+it('[health-monitor#77] given a volume that is deleted while the watch of claims is behind, then a claim that was created again keeps its health', async () => {
+  const lag = { kind: 'lag', ms: 10_000 } as const;
+  const m = await aMonitor({
+    faults: [{ when: ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims', fault: lag }],
+    seed: [aVolume(), aClaim({ health: storedDegraded })],
+    reports: { 'volume-1': degraded },
+  });
+  await m.clock.advance(15_000);
+  m.server.objects.remove(persistentVolumeClaims, { namespace: 'team', name: 'data' });
+  m.server.seed(aClaim({ uid: 'another', health: storedDegraded }));
+  m.server.objects.remove(persistentVolumes, { name: 'pv1' });
+  await m.clock.advance(20_000);
+  expect(m.writes()).toEqual(['patch persistentvolumeclaims/status team/data 422']);
+  expect(m.shown()).toEqual(storedDegraded);
+});
+
 it('[health-monitor#57] given a volume that becomes Bound, and a driver that does not list, then it is asked about at once', async () => {
   const m = await aMonitor({ mode: 'get', seed: [aVolume({ phase: 'Available' }), aClaim()] });
   m.report({ 'volume-1': degraded });

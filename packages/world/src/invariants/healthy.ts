@@ -4,7 +4,7 @@
  * health only if it has a volume of the driver that was once reported as sick.
  */
 import { healthOf } from '@csi-sidecars/health-monitor';
-import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
+import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import type { FakeApiServer, FaultTarget, ObjectAccess } from '@csi-sidecars/runtime/testing';
 import { driverName } from '../names.ts';
 import { byHand } from '../sicknesses.ts';
@@ -25,10 +25,14 @@ export function lostHealth({ objects }: FakeApiServer, target: FaultTarget, sick
   const { verb, subresource, namespace, name = '', request } = target;
   const isHealth =
     verb === 'patch' && subresource === 'status' && /health-mon/.test(request.headers['user-agent'] ?? '');
-  if (!isHealth || !Buffer.from(request.body ?? []).includes('"healthStatus":null')) return undefined;
+  const body = Buffer.from(request.body ?? []).toString();
+  if (!isHealth || !body.includes('"healthStatus":null')) return undefined;
   const claim = objects.get(persistentVolumeClaims, { namespace, name });
   const { claimRef, csi } = objects.get(persistentVolumes, { name: claim?.spec?.volumeName ?? '' })?.spec ?? {};
   if (claimRef?.uid !== claim?.metadata?.uid) return undefined;
+  // The API server refuses a patch with the UID of an earlier claim.
+  const { uid = claimRef?.uid } = (JSON.parse(body) as PersistentVolumeClaim).metadata ?? {};
+  if (uid !== claimRef?.uid) return undefined;
   const sickMs = sick.nowMs - (sick.handles.get(csi?.volumeHandle ?? '') ?? sick.nowMs);
   return sickMs < lastMs
     ? undefined
