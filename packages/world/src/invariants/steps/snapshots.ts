@@ -35,6 +35,8 @@ export function snapshotChecks(stage: Stage, { breach, retained, denied, bornLat
   const dead = new Set<string>();
   /** UIDs of contents that were seen. */
   const born = new Set<string>();
+  /** UIDs of snapshots whose content was being deleted. */
+  const ending = new Set<string>();
   /** How much of an intent is shown by contents that need none any more, by UID. */
   const finished = new Map<string, number>();
 
@@ -119,6 +121,9 @@ export function snapshotChecks(stage: Stage, { breach, retained, denied, bornLat
 
   /** Only what a process had sent before it died: one that lives makes nothing for a snapshot that is gone. */
   function lookAtBirths(): void {
+    for (const content of objects.list(volumeSnapshotContents)) {
+      if (content.metadata?.deletionTimestamp !== undefined) ending.add(ownerOf(content) ?? '');
+    }
     for (const content of [...objects.list(volumeSnapshotContents), ...objects.list(volumeGroupSnapshotContents)]) {
       const { uid = '' } = content.metadata ?? {};
       if (born.has(uid)) continue;
@@ -128,13 +133,11 @@ export function snapshotChecks(stage: Stage, { breach, retained, denied, bornLat
     }
   }
 
-  /** Its snapshot or group is there, and has not let an earlier content of the name go. */
+  /** Its snapshot or group is there. A snapshot that is being deleted looks for no other content when it has let one go (D3, D10). */
   function isWaitedFor(content: VolumeSnapshotContent | VolumeGroupSnapshotContent): boolean {
     const owners = [...objects.list(volumeSnapshots), ...objects.list(volumeGroupSnapshots)];
     const metadata = owners.find((owner) => owner.metadata?.uid === ownerOf(content))?.metadata;
-    const { deletionTimestamp, finalizers = [] } = metadata ?? {};
-    const hasPassed = deletionTimestamp !== undefined && finalizers.every((each) => each === snapshotFinalizers.bound);
-    return metadata !== undefined && !hasPassed;
+    return metadata !== undefined && !(metadata.deletionTimestamp !== undefined && ending.has(metadata.uid ?? ''));
   }
 
   return {
