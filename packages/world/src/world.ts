@@ -98,7 +98,7 @@ export function createWorld(story: Story, more: MoreOfPrograms = {}): World {
           const sick = { handles: record.sick, nowMs: schedule.elapsedMs };
           const lost = lostHealth(sim.server, target, sick);
           if (lost !== undefined) drivers[0].checks.breach(lost);
-          if (isRefusedEvent(target, fault)) record.silenced.add(aboutOf(target));
+          if (isRefusedEvent(target, fault)) record.silenced.add(aboutOf(target, sim.server.objects));
           const met = (): string => (fault === undefined ? '' : ` <- ${JSON.stringify(fault)}`);
           timeLine.note(process.name, () => `${verb} ${pathOf(target)} ${name}${met()}`);
         },
