@@ -76,7 +76,12 @@ export function createProcess(
   const row = new AsyncLocalStorage<string>();
   const logger = recordingLogger({
     onLine: ({ message, facts }) => {
-      if (message === 'Decided') row.enterWith(String(facts['row']));
+      if (message !== 'Decided') return;
+      const decided = String(facts['row']);
+      // What a run did is found under its row on the page of the controller.
+      if (!/^[A-Z]{1,2}\d+[a-z]?$/.test(decided) || facts['queue'] === '' || facts['action'] === '')
+        throw new Error(`a step or an end without its row, action or queue: ${JSON.stringify(facts)}`);
+      row.enterWith(decided);
     },
   });
   const metrics = recordingMetrics();
