@@ -101,6 +101,15 @@ it.each<{ given: string; source: string; expected: readonly string[] }>([
   expect(covered(source)).toEqual(expected);
 });
 
+it('given the spec and the source of a snapshot, which its definition requires, then the conditions on them are equivalent, and defaults of fields are not', () => {
+  const source = "f(content?.spec?.source?.volumeHandle ?? '', content.spec ?? {}, content?.spec ?? {}, a.Xspec?.b);";
+  expect(covered(source, 'packages/snapshotter/src/a.ts')).toEqual([
+    'content?.spec?.source?.volumeHandle -> content?.spec?.source.volumeHandle',
+    'content?.spec?.source?.volumeHandle -> content?.spec.source?.volumeHandle',
+    'content.spec ?? {} -> content.spec',
+  ]);
+});
+
 it('given the client itself, which reads whatever was answered, then no mutant of metadata is equivalent', () => {
   expect(covered("f(object.metadata?.name ?? '');", 'packages/runtime/src/api/a.ts')).toEqual([]);
 });

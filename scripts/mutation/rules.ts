@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Classes of equivalent mutants: one reason for every place that a pattern matches. A rule has to be true wherever it matches; a place that needs
- * a second thought is judged alone, in equivalents.json. Absence that a user or another program can bring about (of `spec`, `status`,
- * `annotations`, `labels`) is tested instead.
+ * a second thought is judged alone, in equivalents.json. Absence that a user or another program can bring about (of `status`, `annotations`,
+ * `labels`, and of a `spec` that no definition requires) is tested instead.
  */
 import type { Mutant } from './mutants.ts';
 
@@ -17,6 +17,10 @@ export interface Rule {
 /** They read Kubernetes objects only behind the client and the caches of packages/runtime, which refuse an answer without metadata. */
 const readers = /^packages\/(provisioner|attacher|resizer|snapshotter|snapshot-controller|volume)\/src\//;
 const metadataIsThere = 'The API server gives every object metadata; the condition only satisfies the type.';
+/** They read claims, PersistentVolumes and the kinds of snapshots, nothing else that has a spec. */
+const snapshotReaders = /^packages\/(snapshotter|snapshot-controller)\/src\//;
+const specIsThere =
+  'The API server gives every claim and PersistentVolume a spec, and the definitions of snapshots, contents and their groups require one with a source; the condition only satisfies the type.';
 const nameIsThere =
   'The API server gives every object metadata with a name, a UID and a resource version, and the object is there; the default only satisfies the type.';
 
@@ -38,6 +42,12 @@ export const rules: readonly Rule[] = [
     reason: metadataIsThere,
     files: readers,
     pattern: new RegExp(String.raw`⟦left side only: (${metadata}) \?\? \{\} ⇒ \1⟧`),
+  },
+  {
+    reason: specIsThere,
+    files: snapshotReaders,
+    pattern:
+      /⟦\?\. is removed: (.*)(?<![\w$])(spec|source)\?\.(.*) ⇒ \1\2\.\3⟧|⟦left side only: ((?:[\w$]+\.)*spec) \?\? \{\} ⇒ \4⟧/s,
   },
   {
     reason: nameIsThere,
