@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { snapshotAnnotations } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aContent, aGroupContent, beingCreated, groupBeingCreated } from '../testing/builders.ts';
+import { aContent, aGroupContent, beingCreated, groupBeingCreated, memberOf } from '../testing/builders.ts';
 import { matters } from './changes.ts';
 import { snapshotKind } from './content/kind.ts';
 import type { AnyContent } from './content-types.ts';
@@ -15,14 +15,12 @@ const at = <C extends AnyContent>(content: C, resourceVersion: string): C => ({
   metadata: { ...content.metadata, resourceVersion },
 });
 const wakes = (previous: Content, current: Content): boolean =>
-  matters({ previous: at(previous, '1'), current: at(current, '2'), isInInitialList: false }, snapshotKind.annotations);
+  matters({ previous: at(previous, '1'), current: at(current, '2'), isInInitialList: false }, snapshotKind);
 const wakesGroup = (previous: Group, current: Group): boolean =>
-  matters(
-    { previous: at(previous, '1'), current: at(current, '2'), isInInitialList: false },
-    groupSnapshotKind.annotations,
-  );
+  matters({ previous: at(previous, '1'), current: at(current, '2'), isInInitialList: false }, groupSnapshotKind);
 const ready = { readyToUse: true };
 const notReady = { readyToUse: false };
+const member = (status?: Content['status']): Content => aContent({ annotations: memberOf, status });
 const other = { 'a/b': 'c' };
 const deleted = { [snapshotAnnotations.beingDeleted]: 'yes' };
 const groupDeleted = { [snapshotAnnotations.groupBeingDeleted]: 'yes' };
@@ -30,15 +28,13 @@ const groupDeleted = { [snapshotAnnotations.groupBeingDeleted]: 'yes' };
 describe('a VolumeSnapshotContent', () => {
   it('given a content that appears, then it is woken; given one that is gone, then not', () => {
     const change = { isInInitialList: false };
-    expect(matters({ ...change, previous: undefined, current: aContent() }, snapshotKind.annotations)).toBe(true);
-    expect(matters({ ...change, previous: aContent(), current: undefined }, snapshotKind.annotations)).toBe(false);
+    expect(matters({ ...change, previous: undefined, current: aContent() }, snapshotKind)).toBe(true);
+    expect(matters({ ...change, previous: aContent(), current: undefined }, snapshotKind)).toBe(false);
   });
 
   it('[csi-snapshotter#113] given the same version again, then it is a resync, and wakes', () => {
     const content = at(aContent(), '7');
-    expect(matters({ previous: content, current: content, isInInitialList: false }, snapshotKind.annotations)).toBe(
-      true,
-    );
+    expect(matters({ previous: content, current: content, isInInitialList: false }, snapshotKind)).toBe(true);
   });
 
   it.each([
@@ -90,6 +86,20 @@ describe('a VolumeSnapshotContent', () => {
       },
     },
     {
+      id: '',
+      what: 'the handle of a member that has one',
+      from: member({ snapshotHandle: 'g' }),
+      to: member({ snapshotHandle: 'h' }),
+    },
+    { id: '', what: 'the handle of a member that is lost', from: member({ snapshotHandle: 'h' }), to: member() },
+    { id: '', what: 'the status of a member without a handle', from: member(), to: member({}) },
+    {
+      id: '',
+      what: 'the handle of a single snapshot',
+      from: aContent(),
+      to: aContent({ status: { snapshotHandle: 'h' } }),
+    },
+    {
       id: '[csi-snapshotter#115]',
       what: 'the intent together with the whole map',
       from: aContent({ annotations: beingCreated }),
@@ -136,6 +146,7 @@ describe('a VolumeSnapshotContent', () => {
       from: aContent({ labels: beingCreated }),
       to: aContent({ labels: { [snapshotAnnotations.beingCreated]: 'withdrawn' } }),
     },
+    { id: '[csi-snapshotter#83]', what: 'the handle of a member', from: member(), to: member({ snapshotHandle: 'h' }) },
     { id: '', what: 'a label', from: aContent(), to: aContent({ labels: other }) },
     { id: '', what: 'the deletion timestamp', from: aContent(), to: aContent({ deleting: 'direct' }) },
     { id: '', what: 'the UID', from: aContent(), to: aContent({ uid: 'another' }) },
@@ -167,7 +178,7 @@ describe('a VolumeGroupSnapshotContent', () => {
   it('[csi-snapshotter#131] given the same version again, then it is a resync, and wakes', () => {
     const group = at(aGroupContent(), '7');
     const change = { previous: group, current: group, isInInitialList: false };
-    expect(matters(change, groupSnapshotKind.annotations)).toBe(true);
+    expect(matters(change, groupSnapshotKind)).toBe(true);
   });
 
   it.each([

@@ -15,6 +15,7 @@ import { hasStatus } from './content-object.ts';
 import type { ContentContext, ContentKind, ContentLoop, ContentTypes, Observed } from './content-types.ts';
 import { handle } from './flow.ts';
 import type { PlacesMemory } from './places-memory.ts';
+import { look } from './steps.ts';
 
 export interface ContentWatches<T extends ContentTypes> {
   readonly contents: InformerOptions<T['content']>;
@@ -40,12 +41,7 @@ export function contentLoop<T extends ContentTypes>(
       forget: (_key, { metadata }) => context.places.forget(metadata?.uid ?? ''),
     },
     handlers: {
-      contents: (change) => {
-        const { current } = change;
-        if (current === undefined) return undefined;
-        const isWoken = matters(change, kind.annotations) || kind.alsoMatters?.(change) === true;
-        return isWoken ? contentKey(current) : undefined;
-      },
+      contents: (change) => (matters(change, kind) ? contentKey(change.current) : undefined),
       // Contents may name a class before it exists.
       classes: ({ previous, current, isInInitialList }, { contents }) =>
         current === undefined || previous !== undefined || isInInitialList
@@ -55,11 +51,9 @@ export function contentLoop<T extends ContentTypes>(
     observe: (caches, key) => observe(kind, { caches, places: context.places }, key),
     context: { ...context, kind },
     flow: (observed) => handle(observed, kind, context),
-    onConclude: ({ key, caches: { contents }, observed: { content: seen }, conclusion }) => {
-      if (seen === undefined) return;
-      const now = contents.get(key);
-      const content = now?.metadata?.uid === seen.metadata?.uid ? (now ?? seen) : seen;
-      for (const event of conclusion.events) events.record(content, event);
+    onConclude: ({ observed: { content }, conclusion, ...run }) => {
+      if (content === undefined) return;
+      for (const event of conclusion.events) events.record(look<T>(run, content) ?? content, event);
     },
   });
 }

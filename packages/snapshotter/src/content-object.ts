@@ -46,7 +46,7 @@ export function isReady({ status }: AnyContent): boolean {
 
 /** Absent, not empty: no attempt has ended yet. */
 export function hasStatus({ status }: AnyContent): boolean {
-  return (status ?? undefined) !== undefined;
+  return status !== undefined;
 }
 
 /** An empty handle names nothing. */

@@ -5,7 +5,6 @@
  */
 import type { CsiChannel, DriverInfo, Method, RequestOf, ResponseOf } from '@csi-sidecars/csi';
 import type {
-  Change,
   Conclusion as RuntimeConclusion,
   EventRecorder,
   LoopTypes,
@@ -135,8 +134,8 @@ export interface ContentKind<T extends ContentTypes> {
     context: FlowContext,
   ) => Result<PlannedQuery<T>>;
   readonly planDeletion: (content: T['content']) => Result<RequestOf<T['delete']>>;
-  /** Changes that wake a content beside those of `changes.ts`. Default: none. */
-  readonly alsoMatters?: (change: Change<T['content']>) => boolean;
+  /** Changes that wake a content beside those that wake both kinds. Default: none. */
+  readonly alsoMatters?: (previous: T['content'], current: T['content']) => boolean;
   /** Policy and status say that the snapshot goes with the content. */
   readonly takesSnapshotAlong: (content: T['content']) => boolean;
   /** Alpha, the gate VolumeSnapshotTopology. Absent: contents of the kind say nothing about places. */

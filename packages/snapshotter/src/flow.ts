@@ -34,8 +34,10 @@ export function* handle<T extends ContentTypes>(
       return yield* remove(run);
     case 'release':
       return yield* release(run);
-    case 'nothing':
-      return yield* lacksPlaces(run) ? askForPlaces(run, kind.places?.askedRow ?? rows.ready) : tidy(run);
+    case 'nothing': {
+      const row = askedRowOf(run);
+      return yield* row === undefined ? tidy(run) : askForPlaces(run, row);
+    }
     case 'query':
       return yield* query(run);
     case 'group':
@@ -46,8 +48,10 @@ export function* handle<T extends ContentTypes>(
   }
 }
 
-function lacksPlaces<T extends ContentTypes>({ content, kind, context, places }: Present<T>): boolean {
-  return places.areKept && !places.areAsked && kind.places?.areMissing(content, context) === true;
+/** The row in which the driver is asked where a ready snapshot can be used. Undefined: it need not be asked. */
+function askedRowOf<T extends ContentTypes>({ content, kind, context, places }: Present<T>): string | undefined {
+  if (!places.areKept || places.areAsked) return undefined;
+  return kind.places?.areMissing(content, context) === true ? kind.places.askedRow : undefined;
 }
 
 /** Asks the driver for a snapshot that has a handle. */

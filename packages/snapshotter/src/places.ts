@@ -35,11 +35,11 @@ export function* recordPlaces<T extends ContentTypes>(
   failed: (row: string, cause: string) => Flow<Conclusion>,
 ): Flow<Recorded<T>> {
   const { content, kind, context, places } = run;
-  const answer = kind.places?.answerOf(content, taken, context);
-  if (kind.places === undefined || answer === undefined || answer.kind === 'nothing') return { content, events: [] };
+  if (kind.places === undefined) return { content, events: [] };
+  const { row, answerOf, areMissing, notSaved } = kind.places;
+  const answer = answerOf(content, taken, context);
   if (answer.kind === 'refused') return { content, events: [messages.placesNotRecorded(answer.message)] };
-  if (!places.areKept) return { content, events: [] };
-  const { row, areMissing, notSaved } = kind.places;
+  if (answer.kind === 'nothing' || !places.areKept) return { content, events: [] };
   const name = contentNameOf(content);
   const wish = { terms: answer.terms, mayBeReady: (current: T['content']) => areMissing(current, context) };
   try {

@@ -287,7 +287,14 @@ it('given an error, then its event is in namespace default, from the component o
         message:
           'Failed to create snapshot: failed to take snapshot of the volume volume-1: "rpc error: code = Internal desc = boom"',
         source: { component: `csi-snapshotter ${driverName}` },
-        involvedObject: { kind: 'VolumeSnapshotContent', apiVersion: 'snapshot.storage.k8s.io/v1', name: 'content' },
+        involvedObject: {
+          kind: 'VolumeSnapshotContent',
+          apiVersion: 'snapshot.storage.k8s.io/v1',
+          name: 'content',
+          // As the run left it.
+          resourceVersion: snapshotter.host.server.objects.get(volumeSnapshotContents, { name: 'content' })?.metadata
+            ?.resourceVersion,
+        },
       });
     },
     { timeout: 20_000 },

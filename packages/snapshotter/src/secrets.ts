@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Where the secret of a call comes from. */
 import { ok, refuse, type Result, type SecretReference } from '@csi-sidecars/volume';
-import { contentNameOf, hasAnnotation } from './content-object.ts';
+import { contentNameOf } from './content-object.ts';
 import type { AnyContent, ContentAnnotations } from './content-types.ts';
 import * as messages from './messages.ts';
 
@@ -11,8 +11,8 @@ export function annotatedSecretOf(
   { secretName, secretNamespace }: ContentAnnotations,
   subject: string,
 ): Result<SecretReference | undefined> {
-  if (!hasAnnotation(content, secretName) || !hasAnnotation(content, secretNamespace)) return ok(undefined);
-  const { [secretName]: name = '', [secretNamespace]: namespace = '' } = content.metadata?.annotations ?? {};
+  const { [secretName]: name, [secretNamespace]: namespace } = content.metadata?.annotations ?? {};
+  if (name === undefined || namespace === undefined) return ok(undefined);
   if (name === '' || namespace === '') return refuse(messages.noAnnotatedSecret(subject, contentNameOf(content)));
   return ok({ name, namespace });
 }

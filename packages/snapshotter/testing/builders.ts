@@ -61,8 +61,8 @@ interface ContentOptions {
   readonly driver?: string;
   /** Null: it names none. */
   readonly className?: string | null;
-  /** The UID of the snapshot; empty: the content is not bound. */
-  readonly refUid?: string;
+  /** The UID of the snapshot; empty, or null for none: the content is not bound. */
+  readonly refUid?: string | null;
 }
 
 export interface SnapshotContentOptions extends ContentOptions {
@@ -88,6 +88,10 @@ function metadataOf(
   };
 }
 
+function uidOf({ refUid = snapshotUid }: ContentOptions): { readonly uid?: string } {
+  return refUid === null ? {} : { uid: refUid };
+}
+
 /** Dynamic, of `volume-1` of the driver's model, with the class `gold`, never worked on. */
 export function aContent(options: SnapshotContentOptions = {}): VolumeSnapshotContent {
   const { name = 'content', volume = 'volume-1', handle, status, className = 'gold' } = options;
@@ -101,7 +105,7 @@ export function aContent(options: SnapshotContentOptions = {}): VolumeSnapshotCo
       driver: options.driver ?? driverName,
       source: handle === undefined ? (volume === null ? {} : { volumeHandle: volume }) : { snapshotHandle: handle },
       ...(className === null ? {} : { volumeSnapshotClassName: className }),
-      volumeSnapshotRef: { name: 'snap', namespace: 'team', uid: options.refUid ?? snapshotUid },
+      volumeSnapshotRef: { name: 'snap', namespace: 'team', ...uidOf(options) },
     },
     ...(status === undefined ? {} : { status }),
   };
@@ -127,7 +131,7 @@ export function aGroupContent(options: GroupContentOptions = {}): VolumeGroupSna
       driver: options.driver ?? driverName,
       source: handles === undefined ? { volumeHandles: volumes } : { groupSnapshotHandles: handles },
       ...(className === null ? {} : { volumeGroupSnapshotClassName: className }),
-      volumeGroupSnapshotRef: { name: 'groupsnap', namespace: 'team', uid: options.refUid ?? snapshotUid },
+      volumeGroupSnapshotRef: { name: 'groupsnap', namespace: 'team', ...uidOf(options) },
     },
     ...(status === undefined ? {} : { status }),
   };

@@ -64,12 +64,7 @@ export function deletedHandleOf(content: VolumeSnapshotContent): string | undefi
   return content.spec?.deletionPolicy === 'Delete' && !isGrouped(content) ? statusHandleOf(content) : undefined;
 }
 
-/** The handle that the driver is asked for. */
-export function listedHandleOf(content: VolumeSnapshotContent): string | undefined {
-  return statusHandleOf(content) ?? handleOf(content.spec?.source?.snapshotHandle);
-}
-
-/** The handle that belongs into the status. */
-export function savedHandleOf(content: VolumeSnapshotContent): string | undefined {
-  return handleOf(content.spec?.source?.snapshotHandle) ?? statusHandleOf(content);
+/** The handle of a snapshot that was there before its content. */
+export function sourceHandleOf({ spec }: VolumeSnapshotContent): string | undefined {
+  return handleOf(spec?.source?.snapshotHandle);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /** VolumeSnapshotContents among the kinds of content. */
-import type { Change } from '@csi-sidecars/runtime';
 import {
   ok,
   snapshotFinalizers,
@@ -85,7 +84,6 @@ export const snapshotKind: ContentKind<SnapshotTypes> = {
 };
 
 /** snapshot-controller filled in the status of a member, which this program never does. */
-function memberGotHandle({ previous, current }: Change<VolumeSnapshotContent>): boolean {
-  if (previous === undefined || current === undefined || !isMember(current)) return false;
-  return statusHandleOf(previous) === undefined && statusHandleOf(current) !== undefined;
+function memberGotHandle(previous: VolumeSnapshotContent, current: VolumeSnapshotContent): boolean {
+  return isMember(current) && statusHandleOf(previous) === undefined && statusHandleOf(current) !== undefined;
 }

@@ -69,7 +69,7 @@ function refusedAnswer(why: string): PlacesAnswer {
 }
 
 function areThere({ spec }: VolumeSnapshotContent): boolean {
-  return (spec?.nodeAffinity ?? undefined) !== undefined;
+  return spec?.nodeAffinity !== undefined;
 }
 
 /** A snapshot of a group is ready when its content is made, and no answer about it came before. */

@@ -16,15 +16,7 @@ import * as shared from '../messages.ts';
 import { metadataKeys, snapshotNameOf } from '../names.ts';
 import { annotatedSecretOf } from '../secrets.ts';
 import { readListed } from './answer.ts';
-import {
-  annotations,
-  isGrouped,
-  listedHandleOf,
-  savedHandleOf,
-  type SnapshotTypes,
-  statusHandleOf,
-  volumeOf,
-} from './content.ts';
+import { annotations, isGrouped, type SnapshotTypes, sourceHandleOf, statusHandleOf, volumeOf } from './content.ts';
 import { messages } from './messages.ts';
 import { wantedPlaces } from './places.ts';
 
@@ -35,7 +27,7 @@ export function planCreation(
 ): Result<Planned<RequestOf<SnapshotTypes['create']>>> {
   const { settings, driver } = context;
   const name = contentNameOf(content);
-  const { volumeSnapshotClassName: className, volumeSnapshotRef: snapshot } = content.spec ?? {};
+  const { volumeSnapshotClassName: className, volumeSnapshotRef: snapshot = {} } = content.spec ?? {};
   const volume = volumeOf(content);
   if (found === undefined) {
     const cause = className === undefined ? messages.noClass(name) : messages.classMissing(className);
@@ -44,15 +36,15 @@ export function planCreation(
   const secret = annotatedSecretOf(content, annotations, messages.subject);
   if (secret.kind === 'error') return refuse(messages.noInput(name, secret.message));
   const metadata = {
-    [metadataKeys.snapshotName]: snapshot?.name ?? '',
-    [metadataKeys.snapshotNamespace]: snapshot?.namespace ?? '',
+    [metadataKeys.snapshotName]: snapshot.name ?? '',
+    [metadataKeys.snapshotNamespace]: snapshot.namespace ?? '',
     [metadataKeys.contentName]: name,
   };
   const parameters = parametersOf(found, settings.extraCreateMetadata ? metadata : {});
   if (parameters.kind === 'error') return parameters;
   const places = wantedPlaces(found, context);
   if (places.kind === 'error') return refuse(messages.noInput(name, places.message));
-  const uid = snapshot?.uid ?? '';
+  const uid = snapshot.uid ?? '';
   if (uid === '') return refuse(messages.notTaken(volume, messages.notBound(name)));
   if (volume === '') return refuse(messages.notTaken(volume, messages.noVolume(name)));
   return ok({
@@ -77,7 +69,8 @@ export function planQuery(
   { driver }: FlowContext,
 ): Result<PlannedQuery<SnapshotTypes>> {
   const name = contentNameOf(content);
-  const asked = listedHandleOf(content);
+  const given = sourceHandleOf(content);
+  const asked = statusHandleOf(content) ?? given;
   // An empty filter lists all snapshots of the driver.
   if (asked === undefined) return refuse(messages.notQueried(name, 'can not find snapshot for snapshotID '));
   const secret = isGrouped(content)
@@ -92,7 +85,7 @@ export function planQuery(
   if (secret.kind === 'error') {
     return isGrouped(content) ? refuse(messages.noMemberSecret(name, secret.message)) : secret;
   }
-  const handle = savedHandleOf(content) ?? asked;
+  const handle = given ?? asked;
   const assumed = {
     handle,
     isReady: true,

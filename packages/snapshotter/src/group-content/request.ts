@@ -37,7 +37,7 @@ export function planCreation(
   { settings }: FlowContext,
 ): Result<Planned<RequestOf<GroupSnapshotTypes['create']>>> {
   const name = contentNameOf(content);
-  const { volumeGroupSnapshotClassName: className, volumeGroupSnapshotRef: snapshot } = content.spec ?? {};
+  const { volumeGroupSnapshotClassName: className, volumeGroupSnapshotRef: snapshot = {} } = content.spec ?? {};
   if (found === undefined) {
     const cause = className === undefined ? messages.noClass(name) : messages.classMissing(className);
     return refuse(messages.noInput(name, cause));
@@ -45,13 +45,13 @@ export function planCreation(
   const secret = annotatedSecretOf(content, annotations, messages.subject);
   if (secret.kind === 'error') return refuse(messages.noInput(name, secret.message));
   const metadata = {
-    [metadataKeys.groupSnapshotName]: snapshot?.name ?? '',
-    [metadataKeys.groupSnapshotNamespace]: snapshot?.namespace ?? '',
+    [metadataKeys.groupSnapshotName]: snapshot.name ?? '',
+    [metadataKeys.groupSnapshotNamespace]: snapshot.namespace ?? '',
     [metadataKeys.groupContentName]: name,
   };
   const parameters = parametersOf(found, settings.extraCreateMetadata ? metadata : {});
   if (parameters.kind === 'error') return parameters;
-  const uid = snapshot?.uid ?? '';
+  const uid = snapshot.uid ?? '';
   const volumes = volumesOf(content);
   if (uid === '') return refuse(messages.notTaken(volumeNamesOf(content), messages.notBound(name)));
   if (volumes.length === 0) return refuse(messages.notTaken(volumeNamesOf(content), messages.noVolume(name)));
