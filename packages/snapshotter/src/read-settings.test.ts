@@ -22,10 +22,14 @@ it.each([
   expect(refusedFlags(valuesOf(arg))).toBe(refused);
 });
 
-it.each(['--snapshot-name-uuid-length=1', '--snapshot-name-uuid-length=32', '--groupsnapshot-name-prefix='])(
-  'given %s, then the start goes on',
-  (arg) => expect(refusedFlags(valuesOf(arg))).toBeUndefined(),
-);
+it.each([
+  '--snapshot-name-uuid-length=1',
+  '--snapshot-name-uuid-length=32',
+  '--groupsnapshot-name-prefix=',
+  '--worker-threads=1',
+  '--timeout=1ms',
+  '--audit-interval=10m',
+])('given %s, then the start goes on', (arg) => expect(refusedFlags(valuesOf(arg))).toBeUndefined());
 
 it('given flags of group snapshots, then they are refused as those of single ones', () => {
   expect(refusedGroupFlags(valuesOf())).toBeUndefined();

@@ -7,12 +7,14 @@ import { describe, expect, it } from 'vitest';
 import { aContent, aSecret, asked, beingCreated, intent, someSettings } from '../testing/builders.ts';
 import type { SnapshotTypes } from './content/content.ts';
 import { snapshotKind } from './content/kind.ts';
+import { placesDropped } from './messages.ts';
 import * as step from './steps.ts';
 
 type Content = VolumeSnapshotContent;
 type ContentRun = step.ContentRun<SnapshotTypes>;
 
 const { signal } = new AbortController();
+const span = {};
 const full = { snapshotHandle: 'h', readyToUse: true };
 const content = aContent();
 const marked = aContent(intent);
@@ -25,6 +27,7 @@ const conflict = new ApiError({ status: 409, reason: 'Conflict', message: 'confl
 async function alone(by: (run: ContentRun) => Promise<unknown>, ...answers: readonly unknown[]) {
   const requests: unknown[] = [];
   const remembered: unknown[] = [];
+  const notes: string[] = [];
   const left = [...answers];
   const reply =
     (verb: string) =>
@@ -43,13 +46,20 @@ async function alone(by: (run: ContentRun) => Promise<unknown>, ...answers: read
     caches: { contents: { remember: (object: unknown) => void remembered.push(object), doubt: () => undefined } },
     clock,
     random: seededRandom(1),
+    logger: { warn: (message: string) => notes.push(message) },
     signal,
+    span,
     key: 'content',
-    context: { channel: { call: reply('call') }, settings: someSettings({ timeoutMs: 1234 }), kind: snapshotKind },
+    context: {
+      channel: { call: reply('call') },
+      settings: someSettings({ timeoutMs: 1234 }),
+      kind: snapshotKind,
+      places: { noteKept: () => notes.push('kept'), noteDropped: () => notes.push('dropped') > 0 },
+    },
   } as unknown as ContentRun;
   const ended = by(run).catch((error: unknown) => error);
   await clock.advance(1_000);
-  return { result: await ended, requests, remembered };
+  return { result: await ended, requests, remembered, notes };
 }
 
 /** The bodies of the patches that the step sends. */
@@ -100,8 +110,17 @@ it.each([
   const { requests, ...ended } = await alone(by, { a: 1 });
   expect([ended.result, requests]).toEqual([
     result,
-    [['call', `/csi.v1.Controller/${method}`, {}, { timeoutMs: 1234, signal }]],
+    [['call', `/csi.v1.Controller/${method}`, {}, { timeoutMs: 1234, signal, span }]],
   ]);
+});
+
+it.each([
+  { given: 'the content', cached: marked, seen: marked },
+  { given: 'another content of its name', cached: aContent({ uid: 'another' }), seen: undefined },
+  { given: 'none', cached: undefined, seen: undefined },
+])('given a cache with $given, then the run sees it only if it is the same one', ({ cached, seen }) => {
+  const contents = { get: () => cached } as unknown as ContentRun['caches']['contents'];
+  expect(step.look<SnapshotTypes>({ caches: { contents }, key: 'content' }, content)).toEqual(seen);
 });
 
 describe('writing', () => {
@@ -110,6 +129,7 @@ describe('writing', () => {
   const absent = { [mark]: null };
   const intended = { metadata: { ...guard, ...intent } };
   const withdrawn = aContent({ deleting: 'asked', labels: { [mark]: 'withdrawn' } });
+  const notDeleted = aContent({ ...intent, labels: { [mark]: 'withdrawn' } });
 
   it('given a write, then its request ends with the run, and the cache has the answer', async () => {
     const { result, requests, remembered } = await alone((run) => step.mark(run, content), marked);
@@ -128,6 +148,7 @@ describe('writing', () => {
     { given: 'half of an intent', of: aContent({ labels: beingCreated }), marks: true, restores: true },
     { given: 'a whole intent', of: marked, marks: false, restores: false },
     { given: 'a withdrawn intent', of: withdrawn, marks: false, restores: false },
+    { given: 'a withdrawn intent and no deletion', of: notDeleted, marks: true, restores: true },
     { given: 'a ready content', of: ready, marks: false, restores: false },
     { given: 'a content that is to be deleted', of: asked(content), marks: false, restores: true },
   ])(
@@ -161,6 +182,23 @@ describe('writing', () => {
     expect(await patches((run) => step.saveFailure(run, of, 'no'), of)).toEqual(
       isWritten ? [{ metadata: guard, status: { readyToUse: false, error } }] : [],
     );
+  });
+
+  const terms = [{ matchLabelExpressions: [{ key: 'zone', values: ['a'] }] }];
+  const placed = { ...content, spec: { ...content.spec, nodeAffinity: terms } };
+
+  it.each<{ given: string; of: Content; mayBeReady?: true; saved?: Content; notes: readonly string[] }>([
+    { given: 'a content', of: content, saved: placed, notes: ['kept'] },
+    { given: 'a definition that lacks the field', of: content, saved: content, notes: ['dropped', placesDropped] },
+    { given: 'a ready content', of: ready, notes: [] },
+    { given: 'a ready content that may be ready', of: ready, mayBeReady: true, saved: placed, notes: ['kept'] },
+    { given: 'a content that is being deleted', of: aContent({ deleting: 'direct' }), notes: [] },
+  ])('given $given, then what is noted about its places is $notes', async ({ of, mayBeReady, saved, notes }) => {
+    const wish = { terms, mayBeReady: () => mayBeReady === true };
+    const done = await alone((run) => step.savePlaces(run, of, wish), saved);
+    expect([done.result, done.notes]).toEqual([saved ?? of, notes]);
+    const body = { metadata: guard, spec: { nodeAffinity: terms } };
+    expect(done.requests).toEqual(saved === undefined ? [] : [['patch', { type: 'merge', body }, { signal }]]);
   });
 
   it.each([

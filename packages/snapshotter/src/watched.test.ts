@@ -19,16 +19,19 @@ import { watchesOf } from './watched.ts';
 
 const options = { driverName, resyncMs: 0, nodeName: undefined };
 const single = watchesOf(snapshotKind, options);
+const audited = watchesOf(snapshotKind, { ...options, audit: 'on', topology: 'on' });
 const groups = watchesOf(groupSnapshotKind, options);
 const more = {
   managedFields: [],
   ownerReferences: [],
   creationTimestamp: '2026-01-01T00:00:00Z',
   resourceVersion: '7',
+  generation: 3,
 };
+const kept = { resourceVersion: '7', generation: 3 };
 
 describe('what is kept', () => {
-  it('given contents of this driver, then everything but managed fields and owners; of another, nothing', () => {
+  it('given contents of this driver, then everything but managed fields and owners, and their age for an audit only; of another, nothing', () => {
     const content = aContent({
       annotations: { a: 'b' },
       labels: { c: 'd' },
@@ -36,8 +39,10 @@ describe('what is kept', () => {
       deleting: 'asked',
     });
     const { metadata, spec, status } = content;
-    const kept = single.contents.transform?.apply({ ...content, metadata: { ...metadata, ...more } });
-    expect(kept).toEqual({ metadata: { ...metadata, resourceVersion: '7' }, spec, status });
+    const whole = { ...content, metadata: { ...metadata, ...more } };
+    expect(single.contents.transform?.apply(whole)).toEqual({ metadata: { ...metadata, ...kept }, spec, status });
+    const { creationTimestamp } = more;
+    expect(audited.contents.transform?.apply(whole)?.metadata).toEqual({ ...metadata, ...kept, creationTimestamp });
     expect(there(single.contents.transform).apply(aContent({ driver: 'other' }))).toBeUndefined();
     expect(there(single.contents.transform).apply({ metadata: { name: 'odd' } })).toBeUndefined();
     expect(groups.contents.transform?.apply(aGroupContent())).toMatchObject({ spec: aGroupContent().spec });
@@ -49,13 +54,21 @@ describe('what is kept', () => {
     expect(single.contents.transform?.apply(aContent({ status: {} }))?.status).toEqual({});
   });
 
-  it('given classes, then the driver of each, and the parameters of ours', () => {
+  it('given classes, then the driver of each, and of ours the parameters, and the topologies with the gate', () => {
     const apply = single.classes.transform?.apply;
     const parameters = { a: 'b' };
     const metadata = { name: 'gold', uid: 'uid-of-gold' };
     expect(apply?.(aClass({ parameters }))).toEqual({ metadata, driver: driverName, parameters });
     expect(apply?.(aClass({ parameters, driver: 'other' }))).toEqual({ metadata, driver: 'other' });
+    const zoned = aClass({ parameters, allowedTopologies: [] });
+    expect(apply?.(zoned)).toEqual({ metadata, driver: driverName, parameters });
+    expect(audited.classes.transform?.apply(zoned)).toEqual({ ...apply?.(zoned), allowedTopologies: [] });
     expect(groups.classes.transform?.apply(aGroupClass({ parameters }))).toMatchObject({ parameters });
+  });
+
+  it('given an audit and the gate of topologies, then no cache is shared with those that keep less', () => {
+    const ids = [single, audited].flatMap(({ contents, classes }) => [contents.transform?.id, classes.transform?.id]);
+    expect(new Set(ids).size).toBe(4);
   });
 
   it('given contents, then they are found by their class', () => {

@@ -2,7 +2,7 @@
 /** The periodic audit of the whole csi-snapshotter, with a driver whose snapshots others make and remove. */
 import { type AuditBoard, createAuditBoard } from '@csi-sidecars/csi';
 import { describe, expect, it } from 'vitest';
-import { aClass, aContent, driverName } from '../../testing/builders.ts';
+import { aClass, aContent, aGroupClass, aGroupContent, driverName } from '../../testing/builders.ts';
 import { aSnapshotter, type Fixture, type FixtureOptions } from '../../testing/snapshotter-fixture.ts';
 
 const hourMs = 3_600_000;
@@ -48,7 +48,7 @@ describe('the periodic audit', () => {
     let board: AuditBoard | undefined;
     const p = await audited({ auditBoardOf: (clock) => (board = createAuditBoard({ clock })) });
     const left = await take(p, 'left');
-    expect(board?.state()).toMatchObject({ isRunning: false, last: undefined });
+    expect(board?.state()).toEqual({ listed: 'snapshots', isPeriodic: true, isRunning: false, last: undefined });
     board?.ask();
     await p.settle();
     expect(p.calls()).toEqual([list]);
@@ -105,22 +105,45 @@ describe('the periodic audit', () => {
     expect([p.calls(), found(p, 'unconfirmed'), p.events]).toEqual([[list], 2, []]);
     await pass(p);
     expect([found(p, 'unconfirmed'), found(p, 'missingSnapshot'), found(p, 'unrecordedSnapshot')]).toEqual([0, 1, 1]);
-    expect(p.events).toEqual([expect.stringContaining('Warning BackendSnapshotMissing gone')]);
+    expect(p.events).toEqual([
+      'Warning BackendSnapshotMissing gone: the CSI driver does not list snapshot gone in two audits, one after the other',
+    ]);
+    expect(p.logger.messages()).toContain('Compared the snapshots of the driver with VolumeSnapshotContents');
+    const facts = expect.objectContaining({ class: 'missingSnapshot', content: 'gone' }) as unknown;
+    expect(p.logger.lines).toContainEqual(expect.objectContaining({ facts }));
     await pass(p);
     expect([p.events.length, passes(p, 'ok'), p.calls().every((call) => call === list)]).toEqual([1, 3, true]);
     await p.stop();
   });
 
-  it('given a content whose creation goes on failing, then passes are whole, and a snapshot without a content may be that of the content', async () => {
+  it.each([
+    { what: 'content', content: aContent() },
+    { what: 'group', content: aGroupContent() },
+  ])(
+    'given a $what whose creation goes on failing, then passes are whole, and a snapshot without a content may be that of the $what',
+    async ({ what, content }) => {
+      let board: AuditBoard | undefined;
+      const seed = [aClass(), aGroupClass()];
+      const p = await audited({ seed, auditBoardOf: (clock) => (board = createAuditBoard({ clock })) });
+      const left = await take(p, 'left');
+      for (const method of ['CreateSnapshot', 'CreateVolumeGroupSnapshot'])
+        p.driver.faults.add({ method, action: { kind: 'fail', code: 'Unavailable' } });
+      p.server.seed(content);
+      for (let n = 0; n < 3; n += 1) await pass(p);
+      expect([passes(p, 'ok'), passes(p, 'failed'), found(p, 'unrecordedSnapshot')]).toEqual([3, 0, undefined]);
+      const sentence = expect.stringContaining(`content ${what} is being created`) as string;
+      expect(board?.state()).toMatchObject({ last: { findings: [{ class: 'young', handle: left, sentence }] } });
+      await p.stop();
+    },
+  );
+
+  it('given a driver that lists less than half of the snapshots, then the pass is not whole, and says that it lists a part', async () => {
     let board: AuditBoard | undefined;
-    const p = await audited({ seed: [aClass()], auditBoardOf: (clock) => (board = createAuditBoard({ clock })) });
-    const left = await take(p, 'left');
-    p.driver.faults.add({ method: 'CreateSnapshot', action: { kind: 'fail', code: 'Unavailable' } });
-    p.server.seed(aContent());
-    for (let n = 0; n < 3; n += 1) await pass(p);
-    expect([passes(p, 'ok'), passes(p, 'failed'), found(p, 'unrecordedSnapshot')]).toEqual([3, 0, undefined]);
-    const sentence = expect.stringContaining('content content is being created') as string;
-    expect(board?.state()).toMatchObject({ last: { findings: [{ class: 'young', handle: left, sentence }] } });
+    const p = await audited({ auditBoardOf: (clock) => (board = createAuditBoard({ clock })) });
+    record(p, 'gone', 'gone');
+    await pass(p);
+    const reason = 'the driver seems to list a part of its snapshots';
+    expect([passes(p, 'incomplete'), board?.state()?.last?.reason]).toEqual([1, reason]);
     await p.stop();
   });
 
@@ -157,6 +180,8 @@ describe('the periodic audit', () => {
     await pass(p);
     await pass(p);
     expect([passes(p, 'failed'), passes(p, 'ok')]).toEqual([1, 1]);
+    const message = 'Comparing the snapshots of the driver with VolumeSnapshotContents failed';
+    expect(p.logger.lines).toContainEqual(expect.objectContaining({ message, facts: { loop: 'audit' } }));
     await p.stop();
   });
 });

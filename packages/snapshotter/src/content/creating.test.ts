@@ -81,8 +81,9 @@ describe('a driver that is ready with its first answer', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#7] [csi-spec#4] given size 0 in the answer, when it is recorded, then there is no restore size', async () => {
-    const s = await taken({}, (it) => it.answer('CreateSnapshot', { snapshot: { size_bytes: '0' } }));
+  it('[csi-snapshotter#7] [csi-spec#4] given size 0 and a group in the answer, when it is recorded, then there is no restore size and no group', async () => {
+    const answer = { snapshot: { size_bytes: '0', group_snapshot_id: 'g' } };
+    const s = await taken({}, (it) => it.answer('CreateSnapshot', answer));
     expect(s.content()?.status).toEqual({
       snapshotHandle: 'snapshot-4',
       readyToUse: true,

@@ -4,14 +4,16 @@ import { expect, it } from 'vitest';
 import { aClass, aContent, aDriver, someSettings, snapshotUid } from '../../testing/builders.ts';
 import { planCreation, planQuery } from './request.ts';
 
+const notBound = 'cannot create snapshot. Snapshot content content not bound to a snapshot';
 const context = { settings: someSettings({ extraCreateMetadata: true }), driver: aDriver() };
 
 it.each([
   {
     given: 'it is bound to no snapshot',
     content: aContent({ refUid: '' }),
-    cause: 'cannot create snapshot. Snapshot content content not bound to a snapshot',
+    cause: notBound,
   },
+  { given: 'its reference has no UID', content: aContent({ refUid: null }), cause: notBound },
   {
     given: 'it names no volume',
     content: aContent({ volume: null }),
@@ -39,6 +41,40 @@ it('given a reference without the names of its snapshot, then the metadata are s
     },
   });
 });
+
+it.each([
+  { given: 'one handle', handles: { source: 'a' }, asked: 'a', saved: 'a' },
+  { given: 'another handle in its status', handles: { source: 'a', status: 'b' }, asked: 'b', saved: 'a' },
+  { given: 'a handle in its status only', handles: { source: '', status: 'b' }, asked: 'b', saved: 'b' },
+])(
+  'given a content with $given, then the driver is asked for $asked, and the status keeps $saved',
+  ({ handles, asked, saved }) => {
+    const content = aContent({
+      handle: handles.source,
+      className: null,
+      status: { snapshotHandle: handles.status ?? '' },
+    });
+    const planned = planQuery(content, undefined, { ...context, driver: aDriver({ controller: [] }) });
+    const assumed = {
+      handle: saved,
+      isReady: true,
+      groupHandle: '',
+      topologies: [],
+      createdAt: undefined,
+      size: undefined,
+    };
+    expect(planned).toStrictEqual({
+      kind: 'ok',
+      value: {
+        reference: undefined,
+        secretOf: 'class',
+        request: { snapshot_id: asked },
+        assumed,
+        readAnswer: expect.any(Function) as unknown,
+      },
+    });
+  },
+);
 
 it('given a content without a handle, then the driver is not asked, because an empty filter lists all snapshots', () => {
   const message = 'failed to list snapshot for content content: "can not find snapshot for snapshotID "';

@@ -6,13 +6,19 @@ import { planCreation, planDeletion, planQuery } from './request.ts';
 
 const context = { settings: someSettings({ extraCreateMetadata: true }), driver: aDriver() };
 const volumes = '[volume-1 volume-2]';
+const notBound = `failed to take group snapshot of the volumes ${volumes}: "cannot create group snapshot. Group snapshot content group not bound to a group snapshot"`;
 const unknownParameter = { parameters: { 'csi.storage.k8s.io/other': 'x' } };
 
 it.each([
   {
     given: 'it is bound to no group snapshot',
     content: aGroupContent({ refUid: '' }),
-    message: `failed to take group snapshot of the volumes ${volumes}: "cannot create group snapshot. Group snapshot content group not bound to a group snapshot"`,
+    message: notBound,
+  },
+  {
+    given: 'its reference has no UID',
+    content: aGroupContent({ refUid: null }),
+    message: notBound,
   },
   {
     given: 'it names no volumes',
