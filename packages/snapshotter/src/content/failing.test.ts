@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { there } from '@csi-sidecars/test-driver/testing';
-import { volumeSnapshotClasses } from '@csi-sidecars/volume';
+import { volumeSnapshotClasses, volumeSnapshotContents } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClass, aContent, beingCreated } from '../../testing/builders.ts';
 import {
@@ -46,6 +46,19 @@ describe('the driver refuses', () => {
     expect(s.calls().length).toBe(1);
     await s.clock.advance(1_200);
     expect(s.calls().length).toBe(2);
+    await s.stop();
+  });
+
+  it('given a content that is gone after two failures, then another one of its name begins with the first delay', async () => {
+    const s = await attempted((it) => it.failCalls('Internal', { times: 3 }));
+    await s.clock.advance(1_200);
+    s.server.objects.remove(volumeSnapshotContents, { name: 'content' });
+    await s.settle();
+    s.server.seed(aContent({ uid: 'another' }));
+    await s.settle();
+    expect(s.calls().length).toBe(3);
+    await s.clock.advance(1_200);
+    expect([s.calls().length, s.content()?.status?.readyToUse]).toEqual([4, true]);
     await s.stop();
   });
 

@@ -3,7 +3,7 @@
 import type { CreateSnapshotRequest } from '@csi-sidecars/csi';
 import type { Fault, FaultRule } from '@csi-sidecars/runtime/testing';
 import { internalError, there } from '@csi-sidecars/test-driver/testing';
-import type { TopologySelectorTerm, VolumeSnapshotContent } from '@csi-sidecars/volume';
+import { type TopologySelectorTerm, type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClass, aContent, asked, memberOf } from '../../testing/builders.ts';
 import { aSnapshotter, conflict, type Fixture, type FixtureOptions } from '../../testing/snapshotter-fixture.ts';
@@ -478,13 +478,18 @@ describe('snapshots of a group', () => {
     },
   );
 
-  it('[csi-1.13#21] given a driver that names no topologies, then it is asked once about a member that is ready, until the restart', async () => {
+  it('[csi-1.13#21] given a driver that names no topologies, then it is asked once about a member that is ready, until the member left the cache or the process restarts', async () => {
     const s = await withGroup(member(true), { model: { nodes: 'any' } });
     s.changeContent((it) => ({ ...it, metadata: { ...it.metadata, labels: { a: 'b' } } }));
     await s.clock.advance(3_600_000);
     expect([s.calls(), s.writes(), placesOf(s)]).toEqual([['ListSnapshots OK'], [], undefined]);
+    s.server.objects.remove(volumeSnapshotContents, { name: 'content' });
+    await s.settle();
+    s.server.seed(member(true));
+    await s.settle();
+    expect(s.calls()).toHaveLength(2);
     const next = await aSnapshotter({ topology: 'on', cluster: s.crash() });
-    expect(next.calls()).toHaveLength(2);
+    expect(next.calls()).toHaveLength(3);
     await next.stop();
   });
 
