@@ -3,6 +3,21 @@ import { expect, it } from 'vitest';
 import { csiFailure } from '../testing/builders.ts';
 import { outcomeOfCreation } from './call-outcome.ts';
 
+const open = ['Canceled', 'DeadlineExceeded', 'Unavailable', 'ResourceExhausted', 'Aborted'] as const;
+const final = [
+  'Unknown',
+  'InvalidArgument',
+  'NotFound',
+  'AlreadyExists',
+  'PermissionDenied',
+  'FailedPrecondition',
+  'OutOfRange',
+  'Unimplemented',
+  'Internal',
+  'DataLoss',
+  'Unauthenticated',
+] as const;
+
 it.each([
   { given: 'an error that is no answer of the driver', error: new Error('no'), outcome: 'open' },
   {
@@ -10,8 +25,8 @@ it.each([
     error: csiFailure('Internal', 'no', { isUnreadable: true }),
     outcome: 'open',
   },
-  { given: 'a timeout', error: csiFailure('DeadlineExceeded'), outcome: 'open' },
-  { given: 'a refusal', error: csiFailure('InvalidArgument'), outcome: 'final' },
+  ...open.map((code) => ({ given: code, error: csiFailure(code), outcome: 'open' })),
+  ...final.map((code) => ({ given: code, error: csiFailure(code), outcome: 'final' })),
   { given: 'a code that gRPC does not have', error: csiFailure('Code(42)' as 'Internal'), outcome: 'final' },
   {
     given: 'a code with the name of a method of objects',

@@ -93,8 +93,8 @@ export interface Planned<Request> {
 }
 
 export interface PlannedQuery<T extends ContentTypes> extends Planned<RequestOf<T['query']>> {
-  /** Whose secret it is: that of the annotations, or that of the class. */
-  readonly secretOf: 'annotations' | 'class';
+  /** The failure of a secret that cannot be read. */
+  readonly noSecret: (cause: string) => string;
   /** The driver cannot be asked: this is taken for granted. */
   readonly assumed?: T['taken'] | undefined;
   /** What the answer says about the snapshot. The message of a refusal says why it cannot be used. */

@@ -111,6 +111,25 @@ it.each<Row>([
   },
   { given: 'no attempt before', steps: ['C12 mark', ...taken, 'C22 unmark'], ends: 'C24 done' },
   {
+    given: 'a content that is bound to nothing',
+    content: aContent({ refUid: '' }),
+    steps: ['C10 saveFailure'],
+    ends: `C10 retry: ${failed}failed to take snapshot of the volume volume-1: "cannot create snapshot. Snapshot content content not bound to a snapshot"`,
+  },
+  {
+    given: 'an empty handle',
+    content: aContent({ handle: '', className: null }),
+    steps: ['C17 saveFailure'],
+    ends: `C17 retry: ${failed}failed to list snapshot for content content: "can not find snapshot for snapshotID "`,
+  },
+  {
+    given: 'a handle and a driver that does not answer',
+    content: preProvisioned,
+    answers: { query: refused },
+    steps: ['C19 query', 'C20 saveFailure'],
+    ends: `C20 retry: ${failed}failed to list snapshot for content content: "broken"`,
+  },
+  {
     given: 'a secret for the creation that cannot be read',
     content: aContent({ annotations: deletionSecret }),
     answers: { readCallSecret: refused },

@@ -64,16 +64,10 @@ function* query<T extends ContentTypes>(run: Present<T>): Flow<Conclusion> {
   };
   const plan = kind.planQuery(content, run.class, context);
   if (plan.kind === 'error') return yield* failQuery(rows.noQuery, plan.message);
-  const { request, reference, secretOf, assumed, readAnswer } = plan.value;
+  const { request, reference, noSecret, assumed, readAnswer } = plan.value;
   const secrets = yield* readSecret(run, rows.querySecret, {
     reference,
-    failed: ({ message }) =>
-      failQuery(
-        rows.querySecret,
-        secretOf === 'annotations'
-          ? texts.noMemberSecret(name, messages.annotatedSecretUnreadable(texts.subject, name))
-          : texts.noQuerySecret(name, message),
-      ),
+    failed: ({ message }) => failQuery(rows.querySecret, noSecret(message)),
   });
   let taken = assumed;
   if (taken === undefined) {

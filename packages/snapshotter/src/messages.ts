@@ -25,8 +25,6 @@ export interface Messages {
   readonly noQueryClass: (className: string, name: string) => string;
   readonly noQueryReference: (name: string, cause: string) => string;
   readonly noQuerySecret: (name: string, cause: string) => string;
-  /** The secret of a member of a group could not be read. */
-  readonly noMemberSecret: (name: string, cause: string) => string;
   readonly notQueried: (name: string, cause: string) => string;
   readonly noVolume: (name: string) => string;
   readonly notBound: (name: string) => string;

@@ -3,6 +3,8 @@
 import { type Messages, quoted } from '../messages.ts';
 
 interface OwnMessages extends Messages {
+  /** The secret of a member of a group could not be read. */
+  readonly noMemberSecret: (name: string, cause: string) => string;
   readonly unreadableTopologies: (className: string, cause: string) => string;
   readonly placesNotSaved: (name: string, cause: string) => string;
 }

@@ -67,7 +67,7 @@ it.each([
       kind: 'ok',
       value: {
         reference: undefined,
-        secretOf: 'class',
+        noSecret: expect.any(Function) as unknown,
         request: { snapshot_id: asked },
         assumed,
         readAnswer: expect.any(Function) as unknown,

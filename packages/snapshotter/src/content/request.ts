@@ -96,7 +96,10 @@ export function planQuery(
   };
   return ok({
     reference: secret.value,
-    secretOf: isGrouped(content) ? 'annotations' : 'class',
+    noSecret: (cause) =>
+      isGrouped(content)
+        ? messages.noMemberSecret(name, shared.annotatedSecretUnreadable(messages.subject, name))
+        : messages.noQuerySecret(name, cause),
     request: { snapshot_id: asked },
     assumed: driver.controllerCapabilities.has('LIST_SNAPSHOTS') ? undefined : assumed,
     readAnswer: (response) => readListed(response, { asked, handle }),

@@ -28,7 +28,6 @@ export const messages: Messages = {
     `failed to get group snapshot class ${className} for group snapshot content ${name}: ${messages.classMissing(className)}`,
   noQueryReference: (name, cause) => `failed to get secret reference for group snapshot content ${name}: ${cause}`,
   noQuerySecret: (name, cause) => `failed to get credentials for group snapshot content ${name}: ${cause}`,
-  noMemberSecret: (name, cause) => `failed to get credentials for group snapshot content ${name}: ${cause}`,
   notQueried: (name, cause) => `failed to list group snapshot for group snapshot content ${name}: ${quoted(cause)}`,
   noVolume: (name) =>
     `cannot create group snapshot. PVCs to be snapshotted not found in group snapshot content ${name}`,

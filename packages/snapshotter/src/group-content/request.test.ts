@@ -2,6 +2,8 @@
 /** Requests that cannot be made, each with upstream's text, and what a group without the names of its snapshot sends. */
 import { expect, it } from 'vitest';
 import { aDriver, aGroupClass, aGroupContent, snapshotUid, someSettings } from '../../testing/builders.ts';
+import { snapshotKind } from '../content/kind.ts';
+import { groupSnapshotKind } from './kind.ts';
 import { planCreation, planDeletion, planQuery } from './request.ts';
 
 const context = { settings: someSettings({ extraCreateMetadata: true }), driver: aDriver() };
@@ -58,6 +60,44 @@ it('given a group that was there before its content, when its handle is empty, t
   const message =
     'failed to list group snapshot for group snapshot content group: "the group snapshot content has an empty handle"';
   expect(planQuery(aGroupContent({ handles }), aGroupClass())).toEqual({ kind: 'error', message });
+});
+
+it.each([
+  { given: 'one handle', source: 'a', asked: 'a', saved: 'a' },
+  { given: 'another handle in its status', source: 'a', status: 'b', asked: 'b', saved: 'a' },
+  { given: 'a handle in its status only', source: '', status: 'b', asked: 'b', saved: 'b' },
+])('given a group with $given, then the driver is asked for $asked, and the status keeps $saved', (row) => {
+  const handles = { volumeGroupSnapshotHandle: row.source, volumeSnapshotHandles: ['snapshot-1'] };
+  const status = { volumeGroupSnapshotHandle: row.status ?? '' };
+  const planned = planQuery(aGroupContent({ handles, className: null, status }), undefined);
+  if (planned.kind === 'error') throw new Error(planned.message);
+  const { request, readAnswer, noSecret } = planned.value;
+  expect(request).toEqual({ group_snapshot_id: row.asked, snapshot_ids: ['snapshot-1'] });
+  const group = {
+    group_snapshot_id: 'c',
+    snapshots: [],
+    creation_time: { seconds: '1', nanos: 0 },
+    ready_to_use: true,
+  };
+  expect(readAnswer({ group_snapshot: group })).toMatchObject({
+    value: { handle: row.saved, createdAt: 1_000_000_000 },
+  });
+  expect(noSecret('no')).toBe('failed to get credentials for group snapshot content group: no');
+});
+
+it('given a class whose secret cannot be named, then a group that was there before its content is not asked for', () => {
+  const handles = { volumeGroupSnapshotHandle: 'a', volumeSnapshotHandles: ['snapshot-1'] };
+  const parameters = { 'csi.storage.k8s.io/group-snapshotter-get-secret-name': 'x' };
+  const message = expect.stringMatching(
+    /^failed to get secret reference for group snapshot content group: ./,
+  ) as string;
+  expect(planQuery(aGroupContent({ handles }), aGroupClass({ parameters }))).toEqual({ kind: 'error', message });
+});
+
+it('given the rows of both kinds, then those of groups have the numbers of contents, without that of members', () => {
+  const numbers = Object.entries(snapshotKind.rows).map(([name, row]) => [name, Number(row.slice(1))] as const);
+  const expected = numbers.map(([name, number]) => [name, `G${number < 9 ? number : number - 1}`]);
+  expect(groupSnapshotKind.rows).toEqual(Object.fromEntries(expected));
 });
 
 it('given a group without members, then neither a query nor a deletion is sent, because the protocol requires them', () => {

@@ -85,7 +85,7 @@ export function planQuery(
   if (asked === undefined) return refuse(messages.notQueried(name, 'the group snapshot content has an empty handle'));
   return ok({
     reference: secret.value,
-    secretOf: 'class',
+    noSecret: (cause) => messages.noQuerySecret(name, cause),
     request: { group_snapshot_id: asked, snapshot_ids: members },
     readAnswer: (response) => readGot(response, given ?? asked),
   });
