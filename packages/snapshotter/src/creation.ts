@@ -113,7 +113,8 @@ function* recordCreation<T extends ContentTypes>(
   const taken = kind.readCreated(answer);
   if (taken.kind === 'error') return yield* failOpen(run, rows.unusable, texts.notTaken(volumes, taken.message));
   const recorded = yield* recordPlaces(run, taken.value, (row, cause) => failOpen(run, row, cause));
-  const events = unhonoured === undefined ? recorded.events : [unhonoured, ...recorded.events];
+  // A driver that is not sent the topologies of a class has none recorded.
+  const events = unhonoured === undefined ? recorded.events : [unhonoured];
   return yield* after(events, saveTaken({ ...run, content: recorded.content }, taken.value));
 }
 

@@ -10,7 +10,16 @@ import {
 import { aDryWorld } from '@csi-sidecars/runtime/testing';
 import type { DryAction } from '@csi-sidecars/sidecar';
 import { expect, it } from 'vitest';
-import { aClass, aContent, aDriver, aGroupClass, aGroupContent, groupIntent, intent } from '../testing/builders.ts';
+import {
+  aClass,
+  aContent,
+  aDriver,
+  aGroupClass,
+  aGroupContent,
+  groupIntent,
+  intent,
+  memberOf,
+} from '../testing/builders.ts';
 import { dryRun, type SnapshotterDryLoop, type SnapshotterDryQuestion } from './dry-run.ts';
 
 const driver = aDriver();
@@ -61,6 +70,23 @@ const table: readonly Row[] = [
     given: 'a cluster without groups',
     question: { servesGroups: false },
     action: { kind: 'none' },
+  },
+  {
+    ...groups,
+    row: undefined,
+    given: 'the gate of groups off',
+    question: { args: ['--feature-gates=CSIVolumeGroupSnapshot=false'] },
+    action: { kind: 'none' },
+  },
+  {
+    row: 'C28',
+    given: 'a ready member of a group and the gate of topologies',
+    content: { annotations: memberOf, className: null, status: { ...handle, readyToUse: true } },
+    question: {
+      args: ['--feature-gates=VolumeSnapshotTopology=true'],
+      driver: { ...driver, pluginCapabilities: new Set(['SNAPSHOT_ACCESSIBILITY_CONSTRAINTS']) },
+    },
+    action: call('ListSnapshots'),
   },
   {
     row: 'C1',

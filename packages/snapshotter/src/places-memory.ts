@@ -24,9 +24,10 @@ export function createPlacesMemory({
   metrics,
 }: {
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  readonly metrics: Metrics;
+  /** Undefined: the gate is off, so nothing will be written or dropped. */
+  readonly metrics: Metrics | undefined;
 }): PlacesMemory {
-  const dropped = metrics.counter({
+  const dropped = metrics?.counter({
     name: 'csi_sidecars_snapshot_topology_writes_dropped_total',
     help: '[ALPHA] Total number of writes whose spec.nodeAffinity was dropped by the API server, because the definition of VolumeSnapshotContent lacks the field.',
   });
@@ -37,7 +38,7 @@ export function createPlacesMemory({
     noteDropped: () => {
       const isNew = droppedAtMs === undefined;
       droppedAtMs = clock.monotonicMs();
-      dropped.inc();
+      dropped?.inc();
       return isNew;
     },
     noteKept: () => {
@@ -50,13 +51,3 @@ export function createPlacesMemory({
     forget: (uid) => void asked.delete(uid),
   };
 }
-
-/** With the gate off nothing is remembered, because nothing is written. */
-export const noPlaces: PlacesMemory = {
-  areKept: () => false,
-  noteDropped: () => false,
-  noteKept: () => undefined,
-  isAsked: () => true,
-  noteAsked: () => undefined,
-  forget: () => undefined,
-};

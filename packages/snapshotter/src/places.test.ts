@@ -10,7 +10,12 @@ const noSecret = Object.fromEntries(Object.keys(deletionSecret).map((name) => [n
 const answering = (...topologies: readonly object[]): object => ({ ...snapshot, accessible_topology: topologies });
 const inZone = answering({ segments: { zone: 'a' } });
 const listed = { query: { entries: [{ snapshot: inZone }], next_token: '' } };
-const zoned = aClass({ allowedTopologies: [{ matchLabelExpressions: [{ key: 'zone', values: ['a'] }] }] });
+const termsOf = (zone: string) => [{ matchLabelExpressions: [{ key: 'zone', values: [zone] }] }];
+const zoned = aClass({ allowedTopologies: termsOf('a') });
+const inZoneB = { ...aContent(), spec: { ...aContent().spec, nodeAffinity: termsOf('b') } };
+/** Its places have so many characters. */
+const large = (length: number) =>
+  answering({ segments: { zone: 'x'.repeat(length - JSON.stringify(termsOf('')).length) } });
 const { places: _places, ...placeless } = snapshotKind;
 const read = 'C28 readCallSecret';
 const asked = [read, 'C28 query'];
@@ -32,6 +37,7 @@ it.each<Given & { readonly given: string; readonly steps: readonly string[]; rea
   { given: 'a driver that was asked before', places: { areAsked: true }, steps: [], ends: 'C8 done' },
   { given: 'a definition that lacks the field', places: { areKept: false }, steps: [], ends: 'C8 done' },
   { given: 'a kind without places', kind: placeless, steps: [], ends: 'C8 done' },
+  { given: 'no handle', content: member({ status: { readyToUse: true } }), steps: [], ends: 'C8 done' },
   {
     given: 'a secret without a name',
     content: member({ annotations: { ...memberOf, ...noSecret } }),
@@ -77,6 +83,13 @@ it.each<Given & { readonly given: string; readonly saves?: boolean; readonly mes
     topology: 'unsupported',
     class: zoned,
     messages: [notHonoured],
+  },
+  { given: 'no places in the answer, and those of an administrator', content: inZoneB, messages: [] },
+  { given: 'places of 65,536 characters', answers: { create: { snapshot: large(65_536) } }, saves: true, messages: [] },
+  {
+    given: 'places of 65,537 characters',
+    answers: { create: { snapshot: large(65_537) } },
+    messages: [`${notRecorded}the topology that the driver answered cannot be stored: it is too large`],
   },
   {
     given: 'topologies that cannot be stored',

@@ -2,13 +2,14 @@
 /** The whole program over a real driver socket, with an API server in memory and virtual time. */
 import { csiError, type Handlers } from '@csi-sidecars/csi/testing';
 import { ApiError, type KubeObject, leases } from '@csi-sidecars/runtime';
-import { freePort, type ResourceType, settle } from '@csi-sidecars/runtime/testing';
+import { type AccessRule, freePort, type ResourceType, settle } from '@csi-sidecars/runtime/testing';
 import { type DrivenProgram, fakeHost, runOverDriver } from '@csi-sidecars/sidecar/testing';
 import { volumeSnapshotContents } from '@csi-sidecars/volume';
 import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { aClass, aContent, aGroupClass, aGroupContent, driverName } from '../testing/builders.ts';
 import { runSnapshotter } from './program.ts';
+import { clusterRules } from './rbac.ts';
 
 const capabilities = (...types: readonly (string | undefined)[]) =>
   ({ capabilities: types.map((type) => (type === undefined ? {} : { rpc: { type } })) }) as never;
@@ -35,9 +36,25 @@ interface Options {
   readonly env?: Readonly<Record<string, string>>;
   /** What the cluster serves. Default: both kinds of snapshots. */
   readonly types?: readonly ResourceType[];
+  /** Default: every right. */
+  readonly rules?: readonly AccessRule[];
 }
-const run = ({ handlers = {}, args = [], seed = [], env = {}, types = all }: Options = {}): Promise<DrivenProgram> =>
-  runOverDriver(runSnapshotter, { handlers: { ...healthy, ...handlers }, args, seed, env, types });
+const run = ({
+  handlers = {},
+  args = [],
+  seed = [],
+  env = {},
+  types = all,
+  rules,
+}: Options = {}): Promise<DrivenProgram> =>
+  runOverDriver(runSnapshotter, {
+    handlers: { ...healthy, ...handlers },
+    args,
+    seed,
+    env,
+    types,
+    ...(rules && { rules }),
+  });
 
 const started = ['GetPluginInfo', 'Probe', 'ControllerGetCapabilities', 'GroupControllerGetCapabilities'];
 const requested = (it: DrivenProgram, wanted: string): readonly string[] =>
@@ -275,11 +292,13 @@ it('given an error, then its event is in namespace default, from the component o
   await using snapshotter = await run({
     handlers: { [createSnapshot]: () => csiError('Internal', 'boom') },
     seed: [aClass(), aContent()],
+    rules: clusterRules,
   });
   await vi.waitFor(
     async () => {
       await snapshotter.host.clock.advance(50);
       const events = snapshotter.host.server.writes().filter(({ resource }) => resource === 'events');
+      expect(events[0]?.code).toBe(201);
       expect(events[0]?.body).toMatchObject({
         metadata: { namespace: 'default' },
         type: 'Warning',

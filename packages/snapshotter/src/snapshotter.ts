@@ -21,7 +21,7 @@ import { contentLoop } from './content-loop.ts';
 import { snapshotKind } from './content/kind.ts';
 import { groupSnapshotKind } from './group-content/kind.ts';
 import type { SnapshotterSettings } from './settings.ts';
-import { createPlacesMemory, noPlaces } from './places-memory.ts';
+import { createPlacesMemory } from './places-memory.ts';
 import { type WatchedOptions, watchesOf } from './watched.ts';
 
 export interface SnapshotterDeps extends ControllerPorts {
@@ -63,7 +63,7 @@ export function snapshotterLoops(
   const auditing = auditingOf({ intervalMs: settings.auditIntervalMs, isListed, board: auditBoard });
   const counted = auditing === 'off' ? undefined : countCalls(given);
   const { resyncMs, nodeName, snapshotTopology } = settings;
-  const places = snapshotTopology ? createPlacesMemory({ clock, metrics }) : noPlaces;
+  const places = createPlacesMemory({ clock, metrics: snapshotTopology ? metrics : undefined });
   const context = { driver, channel: counted?.channel ?? given, settings, events, places };
   const watched: WatchedOptions = {
     driverName: driver.name,
@@ -79,7 +79,7 @@ export function snapshotterLoops(
     const { contents } = watchesOf(snapshotKind, watched);
     const groups = settings.groupSnapshots ? watchesOf(groupSnapshotKind, watched).contents : undefined;
     const auditMetrics = auditing === 'periodic' ? createAuditMetrics(metrics, 'snapshots') : undefined;
-    const audit = { ...context, channel: given, board: auditBoard, underWay: counted.underWay, metrics: auditMetrics };
+    const audit = { ...context, board: auditBoard, underWay: counted.underWay, metrics: auditMetrics };
     loops.push(auditLoop(audit, { contents, groups }));
   }
   return loops;

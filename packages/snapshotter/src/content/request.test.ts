@@ -26,6 +26,13 @@ it.each([
   expect(planCreation(content, aClass(), context)).toEqual({ kind: 'error', message });
 });
 
+it('given the gate of topologies off, then those of the class are not read', () => {
+  const found = aClass({ allowedTopologies: 'garbage' as never });
+  const planned = planCreation(aContent(), found, { ...context, settings: someSettings() });
+  const request = { name: `snapshot-${snapshotUid}`, source_volume_id: 'volume-1', parameters: {} };
+  expect(planned).toStrictEqual({ kind: 'ok', value: { reference: undefined, request } });
+});
+
 it('given a reference without the names of its snapshot, then the metadata are sent empty', () => {
   const content = aContent();
   const unnamed = { ...content, spec: { ...content.spec!, volumeSnapshotRef: { uid: snapshotUid } } };

@@ -2,8 +2,6 @@
 /** Requests that cannot be made, each with upstream's text, and what a group without the names of its snapshot sends. */
 import { expect, it } from 'vitest';
 import { aDriver, aGroupClass, aGroupContent, snapshotUid, someSettings } from '../../testing/builders.ts';
-import { snapshotKind } from '../content/kind.ts';
-import { groupSnapshotKind } from './kind.ts';
 import { planCreation, planDeletion, planQuery } from './request.ts';
 
 const context = { settings: someSettings({ extraCreateMetadata: true }), driver: aDriver() };
@@ -92,12 +90,6 @@ it('given a class whose secret cannot be named, then a group that was there befo
     /^failed to get secret reference for group snapshot content group: ./,
   ) as string;
   expect(planQuery(aGroupContent({ handles }), aGroupClass({ parameters }))).toEqual({ kind: 'error', message });
-});
-
-it('given the rows of both kinds, then those of groups have the numbers of contents, without that of members', () => {
-  const numbers = Object.entries(snapshotKind.rows).map(([name, row]) => [name, Number(row.slice(1))] as const);
-  const expected = numbers.map(([name, number]) => [name, `G${number < 9 ? number : number - 1}`]);
-  expect(groupSnapshotKind.rows).toEqual(Object.fromEntries(expected));
 });
 
 it('given a group without members, then neither a query nor a deletion is sent, because the protocol requires them', () => {

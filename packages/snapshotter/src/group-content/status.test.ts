@@ -43,6 +43,10 @@ it.each([
   },
 );
 
+it('given no members yet, then all of the answer are recorded', () => {
+  expect(change([], [member('a', false)])).toEqual({ volumeSnapshotInfoList: [member('a', false)] });
+});
+
 it('given a snapshot of a volume that is not in the group, then the list stays', () => {
   expect(change([member('a', false)], [member('a', false), member('c', true)])).toBeUndefined();
 });
