@@ -137,6 +137,26 @@ describe('the periodic audit', () => {
     },
   );
 
+  it('given a call of the only worker that is under way, when a person asks, then the list waits for it, for ten minutes at most', async () => {
+    let board: AuditBoard | undefined;
+    const settings = { workerThreads: 1, timeoutMs: hourMs };
+    const p = await audited({
+      seed: [aClass()],
+      settings,
+      auditBoardOf: (clock) => (board = createAuditBoard({ clock })),
+    });
+    p.driver.faults.add({ method: 'CreateSnapshot', action: { kind: 'delay', ms: 900_000 } });
+    p.server.seed(aContent());
+    await p.settle();
+    board?.ask();
+    await p.clock.advance(590_000);
+    expect(p.calls()).not.toContain(list);
+    await p.clock.advance(20_000);
+    expect(p.calls()).toContain(list);
+    await p.clock.advance(900_000);
+    await p.stop();
+  });
+
   it('given a driver that lists less than half of the snapshots, then the pass is not whole, and says that it lists a part', async () => {
     let board: AuditBoard | undefined;
     const p = await audited({ auditBoardOf: (clock) => (board = createAuditBoard({ clock })) });
