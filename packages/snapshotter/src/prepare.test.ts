@@ -87,7 +87,7 @@ it.each<
     needs: 'no groups',
   },
   {
-    given: 'no right to list groups, then it is missed',
+    given: 'no right to list groups, which is reported as missing',
     failing: { volumegroupsnapshotcontents: refusal(403) },
     calls: [single, contents],
     logged: [disabled],
@@ -110,25 +110,28 @@ it.each<
     calls: [single, contents, classes, group],
     logged: ['Failed to get the capabilities of the CSI group controller'],
   },
-])('given $given, then it is prepared with these rights and lines', async ({ calls, logged = [], needs, ...given }) => {
-  const { asked, end, messages } = await prepared(given);
-  expect([asked, messages]).toEqual([calls, logged]);
-  const ofSecrets = ({ resources }: { readonly resources: readonly string[] }): boolean =>
-    resources.includes('secrets');
-  const cluster = (needs === undefined ? clusterRules : withoutGroups).filter((rule) => !ofSecrets(rule));
-  const capabilities = new Set(given.capabilities ?? supported);
-  expect(end).toEqual({
-    lockName: `external-snapshotter-leader-${driverName}`,
-    driver: {
-      name: driverName,
-      controllerCapabilities: capabilities,
-      pluginCapabilities: given.gates?.VolumeSnapshotTopology === true ? capabilities : new Set(),
-    },
-    // Whether a content names a secret is not known yet.
-    rights: { cluster },
-    assemble: expect.any(Function) as unknown,
-  });
-});
+])(
+  'given $given, then no more than that is asked, and only the rights that it uses are needed',
+  async ({ calls, logged = [], needs, ...given }) => {
+    const { asked, end, messages } = await prepared(given);
+    expect([asked, messages]).toEqual([calls, logged]);
+    const ofSecrets = ({ resources }: { readonly resources: readonly string[] }): boolean =>
+      resources.includes('secrets');
+    const cluster = (needs === undefined ? clusterRules : withoutGroups).filter((rule) => !ofSecrets(rule));
+    const capabilities = new Set(given.capabilities ?? supported);
+    expect(end).toEqual({
+      lockName: `external-snapshotter-leader-${driverName}`,
+      driver: {
+        name: driverName,
+        controllerCapabilities: capabilities,
+        pluginCapabilities: given.gates?.VolumeSnapshotTopology === true ? capabilities : new Set(),
+      },
+      // Whether a content names a secret is not known yet.
+      rights: { cluster },
+      assemble: expect.any(Function) as unknown,
+    });
+  },
+);
 
 it.each<Given & { readonly given: string; readonly message: string; readonly reason?: string; readonly code?: number }>(
   [

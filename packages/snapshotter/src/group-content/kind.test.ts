@@ -9,15 +9,16 @@ const handles = { volumeGroupSnapshotHandle: 'g', volumeSnapshotHandles: ['a'] }
 const sourceless = { ...aGroupContent(), spec: { ...aGroupContent().spec, source: {} } };
 
 it.each([
-  { given: 'one volume', content: aGroupContent({ volumes: ['a'] }), is: [true, false, 'create'] },
-  { given: 'no volume', content: aGroupContent({ volumes: [] }), is: [false, false, 'create'] },
-  { given: 'handles', content: aGroupContent({ handles }), is: [true, true, 'query'] },
-  { given: 'nothing', content: sourceless, is: [false, false, 'create'] },
+  { given: 'one volume', content: aGroupContent({ volumes: ['a'] }), hasSource: true, isThere: false, way: 'create' },
+  { given: 'no volume', content: aGroupContent({ volumes: [] }), hasSource: false, isThere: false, way: 'create' },
+  { given: 'handles', content: aGroupContent({ handles }), hasSource: true, isThere: true, way: 'query' },
+  { given: 'neither', content: sourceless, hasSource: false, isThere: false, way: 'create' },
 ])(
-  'given a source with $given, then whether it is one, whether it was there before, and the way are $is',
-  ({ content, is }) => {
+  'given a source with $given, then it counts as one: $hasSource, it was there before: $isThere, and the way is $way',
+  ({ given: _given, content, ...is }) => {
     const { hasSource, isPreProvisioned, wayOf } = groupSnapshotKind;
-    expect([hasSource(content), isPreProvisioned(content), wayOf(content)]).toEqual(is);
+    const found = { hasSource: hasSource(content), isThere: isPreProvisioned(content), way: wayOf(content) };
+    expect(found).toEqual(is);
   },
 );
 
