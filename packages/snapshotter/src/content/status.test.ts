@@ -17,13 +17,10 @@ describe('what an answer changes in a status', () => {
     expect(change({}, { groupHandle: 'g' })).toMatchObject({ volumeGroupSnapshotHandle: 'g' });
   });
 
-  it('given everything is known, then only readiness changes, and the handle of a content that is being deleted', () => {
+  it('given everything is known, then only readiness changes', () => {
     expect(change({ ...known, readyToUse: true }, { groupHandle: 'other' })).toBeUndefined();
     expect(change({ ...known, readyToUse: false })).toEqual({ readyToUse: true });
     expect(change(known, { isReady: false })).toEqual({ readyToUse: false });
-    const deleting = aContent({ deleting: 'asked', status: { ...known, readyToUse: true } });
-    expect(statusOf(deleting, { ...taken, handle: 'a' }, 1_000)).toBeUndefined();
-    expect(statusOf(deleting, taken, 1_000)).toEqual({ snapshotHandle: 'h' });
   });
 
   it('given an error, then it goes when the snapshot becomes ready, and stays when it does not', () => {
