@@ -14,7 +14,7 @@ import {
   type SnapshotContentOptions,
   snapshotUid,
 } from '../testing/builders.ts';
-import { endOf, events, full, type Given, inGroup, member, refused, walk } from '../testing/walk.ts';
+import { endOf, events, full, type Given, inGroup, member, refused, snapshot, walk } from '../testing/walk.ts';
 
 type Content = VolumeSnapshotContent;
 
@@ -26,6 +26,7 @@ const deletable = (more: SnapshotContentOptions = {}): Content =>
   aContent({ status: full, deleting: 'asked', className: null, ...more });
 const foreignClass = aClass({ driver: 'other' });
 const { spec: _spec, ...withoutSpec } = aContent();
+const inZone = { ...snapshot, accessible_topology: [{ segments: { zone: 'a' } }] };
 const preProvisioned = aContent({ handle: 'h', className: null });
 const notFound = new ApiError({ status: 404, reason: 'NotFound', message: 'gone' });
 const internal = csiFailure('Internal');
@@ -115,6 +116,19 @@ it.each<Row>([
     content: aContent({ refUid: '' }),
     steps: ['C10 saveFailure'],
     ends: `C10 retry: ${failed}failed to take snapshot of the volume volume-1: "cannot create snapshot. Snapshot content content not bound to a snapshot"`,
+  },
+  {
+    given: 'an intent that cannot be written',
+    answers: { mark: refused },
+    steps: ['C12 mark', 'C12 saveFailure'],
+    ends: `C12 retry: ${failed}failed to add VolumeSnapshotBeingCreated annotation on the content content: "snapshot controller failed to update content on API server: broken"`,
+  },
+  {
+    given: 'places that cannot be written now',
+    topology: 'on',
+    answers: { create: { snapshot: inZone }, savePlaces: refused },
+    steps: ['C12 mark', 'C13 create', 'C27 savePlaces', 'C27 saveFailure'],
+    ends: `C27 retry: ${failed}error updating nodeAffinity of volume snapshot content content: snapshot controller failed to update content on API server: broken`,
   },
   {
     given: 'an empty handle',
