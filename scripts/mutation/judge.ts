@@ -81,7 +81,7 @@ function push<V>(map: Map<number, V[]>, key: number, value: V): void {
   else list.push(value);
 }
 
-/** The tests to run for a mutant: those beside its file first, then cheap before dear. */
+/** The tests to run for a mutant: those of its file first, then those beside it, then cheap before dear. */
 export function jobFor(id: number, path: string, reach: Reach): Job | undefined {
   const covering = reach.tests.get(id) ?? [];
   const loading = reach.loads.get(id) ?? [];
@@ -94,19 +94,21 @@ export function jobFor(id: number, path: string, reach: Reach): Job | undefined 
     ids.set(test.file, [...(ids.get(test.file) ?? []), test.id]);
   }
   if (reload) for (const { file, ms } of loading) costs.set(file, ms);
+  const isQuick = reach.care === 'quick';
   const distance = (file: string) => {
     if (basename(file) === basename(path).replace(/\.ts$/, '.test.ts') && file.includes(dirname(path))) return 0;
+    // Within a small budget many cheap files find more than the few that are near.
+    if (isQuick) return 1;
     return dirname(file).endsWith(dirname(path)) ? 1 : 2 + (reach.ranks.get(file) ?? 0);
   };
   const sorted = [...costs].sort(([a, x], [b, y]) => distance(a) - distance(b) || x - y);
-  const isThorough = reach.care === 'full' && Math.max(...reach.ranks.values()) > 0;
+  const isThorough = !isQuick && Math.max(...reach.ranks.values()) > 0;
   const budgetMs = budgetsMs[reach.care];
   let spent = 0;
   const runs: TestRun[] = [];
   for (const [file, ms] of sorted) {
-    if (reach.care === 'quick' && ms > budgetMs && runs.length > 0) continue;
     spent += ms;
-    if (spent > budgetMs && runs.length > 0 && distance(file) > (isThorough ? 2 : 1)) break;
+    if (spent > budgetMs && runs.length > 0 && distance(file) > (isThorough ? 2 : Number(!isQuick))) break;
     runs.push(reload ? { file } : { file, ids: ids.get(file) ?? [] });
   }
   return { id, reload, runs, ms: Math.min(spent, budgetMs) };
