@@ -62,11 +62,26 @@ it('[snapshot-controller#190] given a claim that is being deleted while a snapsh
   await it.stop();
 });
 
-it('[snapshot-controller#190] given a live claim while a snapshot of it is cut, when a person takes the finalizers of that off by force, then the claim is released', async () => {
+it('[snapshot-controller#190] given a live claim while a snapshot of it is cut, when a person takes the finalizers of that off by force, then the claim is released once, and stays as it is when it is protected by hand', async () => {
   const it = await aControllerOf(queue, { seed: withSource(aClaim()), with: [aSnapshot()] });
   expect(isOurs(it)).toBe(true);
   await it.vanish(volumeSnapshots, snapshotRef);
   expect([isOurs(it), lists(it)]).toEqual([false, 1]);
+  it.server.objects.change(persistentVolumeClaims, ref, (claim) => ({
+    ...claim,
+    metadata: { ...claim.metadata, finalizers: [finalizers.claim] },
+  }));
+  await it.clock.advance(900_000);
+  expect([isOurs(it), lists(it)]).toEqual([true, 1]);
+  await it.stop();
+});
+
+it('[snapshot-controller#R1] given a claim that is made again after a snapshot of the earlier one went, then nothing is asked or written for it', async () => {
+  const it = await aControllerOf(queue, { seed: [aClaim()], with: [aSnapshot()] });
+  await it.vanish(volumeSnapshots, snapshotRef);
+  await it.vanish(persistentVolumeClaims, ref);
+  await it.add(aProtectedClaim({ metadata: { uid: 'another' } }));
+  expect([it.decided(), claimWrites(it), lists(it)]).toEqual([[], [], 0]);
   await it.stop();
 });
 
