@@ -2,7 +2,7 @@
 /** What single fields of a claim mean. */
 import { keyOf, type ObjectKey, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import type { Quantity } from '@csi-sidecars/volume';
-import { toSize } from './size.ts';
+import { isLess, toSize } from './size.ts';
 
 /** The key of both loops: namespace and name of the claim. */
 export type ClaimKey = ObjectKey;
@@ -28,6 +28,11 @@ export function requestedSize({ spec }: Claim): Quantity {
 /** The size that the claim has. */
 export function capacityOf({ status }: Claim): Quantity {
   return toSize(status?.capacity?.['storage']);
+}
+
+/** There is something to expand. */
+export function needsExpansion(claim: Claim): boolean {
+  return isBound(claim) && isLess(capacityOf(claim), requestedSize(claim));
 }
 
 /** The size of the last expansion that was begun; undefined: none. */
@@ -79,4 +84,9 @@ export type ModifyStatus = NonNullable<NonNullable<Claim['status']>['modifyVolum
 
 export function modifyStatusOf({ status }: Claim): ModifyStatus | undefined {
   return status?.modifyVolumeStatus;
+}
+
+/** A modification is recorded, or there is something to modify once the claim is Bound. */
+export function needsModification(claim: Claim): boolean {
+  return modifyStatusOf(claim) !== undefined || wantedClassOf(claim) !== currentClassOf(claim);
 }

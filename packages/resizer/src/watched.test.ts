@@ -169,7 +169,13 @@ it.each([
   { given: 'one that is gone', previous: aVolume(), current: undefined, then: undefined },
 ])('given $given, then the claim that is woken is $then', ({ previous, current, then }) => {
   const change = { previous, current, isInInitialList: false };
-  expect([newlyBoundClaim(change, () => true), newlyBoundClaim(change, () => false)]).toEqual([then, undefined]);
+  const claims = { get: () => aClaim() };
+  const answers = [true, false].map((isOpen) => newlyBoundClaim(change, { claims }, () => isOpen));
+  expect([...answers, newlyBoundClaim(change, { claims: { get: () => undefined } }, () => true)]).toEqual([
+    then,
+    undefined,
+    undefined,
+  ]);
 });
 
 it('given a resync interval, then claims and PersistentVolumes have it, pods and classes have none, and each has a filter of its own', () => {

@@ -18,6 +18,7 @@ import {
   identityOf,
   type InformerOptions,
   isTraceparent,
+  type Lister,
   type ObjectKey,
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -191,12 +192,14 @@ function keptAnnotations(
 /** The claim of a PersistentVolume that appears, or that is bound to another claim than before, if it is open. */
 export function newlyBoundClaim(
   { previous, current }: Change<PersistentVolume>,
-  isOpen: (key: ObjectKey) => boolean,
+  { claims }: { readonly claims: Pick<Lister<PersistentVolumeClaim>, 'get'> },
+  isOpen: (claim: PersistentVolumeClaim) => boolean,
 ): ObjectKey | undefined {
   const { namespace, name, uid } = current?.spec?.claimRef ?? {};
   if (name === undefined || (previous !== undefined && previous.spec?.claimRef?.uid === uid)) return undefined;
   const key = toObjectKey(namespace, name);
-  return isOpen(key) ? key : undefined;
+  const claim = claims.get(key);
+  return claim !== undefined && isOpen(claim) ? key : undefined;
 }
 
 export interface Watched {

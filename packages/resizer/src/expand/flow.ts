@@ -30,7 +30,7 @@ import {
   claimKey,
   conditionsOf,
   hasCondition,
-  isBound,
+  needsExpansion,
   requestedSize,
   resizeStatusOf,
 } from '../claim.ts';
@@ -72,7 +72,7 @@ export function* expand(seen: Observed, context: FlowContext): Flow<Conclusion> 
   if (annotateFsResize && isNodeDone({ claim, volume })) {
     volume = yield* orEnd(perform('E4', step.removeAnnotation, volume), (failure) => conclude('E4', retry(failure)));
   }
-  if (!isBound(claim) || !isLess(capacityOf(claim), requestedSize(claim))) return conclude('E5', done);
+  if (!needsExpansion(claim)) return conclude('E5', done);
   const chosen = choose(seen, { claim, volume }, context);
   if (chosen.kind === 'wait') return conclude(chosen.row, done);
   const isRepeated = isSameTarget(claim, chosen.size);

@@ -18,7 +18,7 @@ import {
   capacityOf,
   type Claim,
   type ClaimKey,
-  isBound,
+  needsExpansion,
   requestedSize,
   resizeStatusOf,
   volumeNameOf,
@@ -52,8 +52,7 @@ export function expandLoop(context: ClaimContext, watched: Watched, clock: Clock
     handlers: {
       claims: foreign.onChange,
       // The claim may have come first.
-      volumes: (change, { claims }) =>
-        newlyBoundClaim(change, (key) => isOpen({ claim: claims.get(key), volume: change.current })),
+      volumes: (change, caches) => newlyBoundClaim(change, caches, (claim) => isOpen(claim, change.current)),
       // A driver that expands offline only may be asked again.
       pods: ({ previous }, caches) => previous && freed(previous, context, caches),
     },
@@ -76,16 +75,9 @@ function observe(
   };
 }
 
-interface MaybePair {
-  readonly claim: Claim | undefined;
-  readonly volume: PersistentVolume | undefined;
-}
-
 /** A row other than E1 to E3 and E5 may apply. Most claims have what they ask for, and appear at each start and with each resync. */
-function isOpen({ claim, volume }: MaybePair): boolean {
-  if (claim === undefined) return false;
-  const isRecorded = volume !== undefined && preResizeCapacityOf(volume) !== undefined;
-  return isRecorded || (isBound(claim) && isLess(capacityOf(claim), requestedSize(claim)));
+function isOpen(claim: Claim, volume: PersistentVolume | undefined): boolean {
+  return needsExpansion(claim) || (volume !== undefined && preResizeCapacityOf(volume) !== undefined);
 }
 
 /**
@@ -97,10 +89,10 @@ export function matters(
   { volumes }: { readonly volumes: Pick<Lister<PersistentVolume>, 'get'> },
 ): boolean {
   const { previous, current } = change;
-  const volume = current && volumes.get(toObjectKey(undefined, volumeNameOf(current)));
-  const isOpenNow = isOpen({ claim: current, volume });
-  if (previous === undefined || current === undefined || isResync(change)) return isOpenNow;
-  if (!isOpen({ claim: previous, volume })) return isOpenNow;
+  if (current === undefined) return false;
+  const volume = volumes.get(toObjectKey(undefined, volumeNameOf(current)));
+  const isOpenNow = isOpen(current, volume);
+  if (previous === undefined || isResync(change) || !isOpen(previous, volume)) return isOpenNow;
   return (
     !isSame(requestedSize(previous), requestedSize(current)) ||
     annotationOf(previous, annotations.storageResizer) !== annotationOf(current, annotations.storageResizer) ||

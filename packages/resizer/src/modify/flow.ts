@@ -22,7 +22,7 @@ import {
   type VolumeAttributesClass,
 } from '@csi-sidecars/runtime';
 import { outcomeOfModification } from '../call-outcome.ts';
-import { type Claim, conditionsOf, currentClassOf, isBound, modifyStatusOf, wantedClassOf } from '../claim.ts';
+import { type Claim, conditionsOf, isBound, modifyStatusOf, needsModification, wantedClassOf } from '../claim.ts';
 import type { ObservedByBoth } from '../claim-loop.ts';
 import {
   afterConflictMs,
@@ -66,7 +66,7 @@ export function* modify(seen: Observed, context: FlowContext): Flow<Conclusion> 
   if (status === 'Infeasible' && recorded === wanted && seen.infeasibleForMs > 0) {
     return conclude('M4', requeueAfter(seen.infeasibleForMs));
   }
-  if (modifyStatusOf(claim) === undefined && wanted === currentClassOf(claim)) return conclude('M5', done);
+  if (!needsModification(claim)) return conclude('M5', done);
   if (wanted === '' && status !== 'InProgress') return yield* cancel(claim);
   if (status === 'InProgress' && (seen.entry === undefined || wanted === '')) {
     return yield* resume(pair, targetClass, context);

@@ -16,9 +16,9 @@ import {
   type Claim,
   type ClaimKey,
   claimKey,
-  currentClassOf,
   isBound,
   modifyStatusOf,
+  needsModification,
   wantedClassOf,
 } from '../claim.ts';
 import { claimPrimary, endRun, observeByBoth } from '../claim-loop.ts';
@@ -51,7 +51,7 @@ export function modifyLoop(context: ClaimContext, watched: ModifyWatched, clock:
     handlers: {
       claims: foreign.onChange,
       // The claim may have come first.
-      volumes: (change, { claims }) => newlyBoundClaim(change, (key) => isOpen(claims.get(key))),
+      volumes: (change, caches) => newlyBoundClaim(change, caches, needsModification),
       // Claims may name a class before it exists.
       classes: ({ current }, { claims }) =>
         current && claims.byIndex('class', current.metadata?.name ?? '').map(claimKey),
@@ -90,15 +90,6 @@ function endHold({ memory }: ClaimContext, key: ClaimKey, claim: Claim): void {
   if (!isKept && memory.get(key, uid)?.kind === 'infeasible') memory.set(key, { kind: 'final', uid, isInUse: false });
 }
 
-/** A row after M5 may apply, once the claim is Bound. */
-function isOpen(claim: Claim | undefined): boolean {
-  return claim !== undefined && (modifyStatusOf(claim) !== undefined || isWanting(claim));
-}
-
-function isWanting(claim: Claim): boolean {
-  return wantedClassOf(claim) !== currentClassOf(claim);
-}
-
 /**
  * A claim with something to modify that is new, offered again by a resync, newly bound, or names another class than before. A
  * modification that is recorded continues with its own retries: a resync does not shorten its backoff.
@@ -106,12 +97,11 @@ function isWanting(claim: Claim): boolean {
 export function matters(change: Change<Claim>): boolean {
   const { previous, current } = change;
   if (current === undefined || !isBound(current)) return false;
-  if (previous === undefined) return isOpen(current);
+  if (previous === undefined) return needsModification(current);
   if (wantedClassOf(previous) !== wantedClassOf(current)) return true;
-  const isUnrecorded = modifyStatusOf(current) === undefined && isWanting(current);
-  return isUnrecorded && (isResync(change) || !isBound(previous) || isNewlyOpen(previous));
+  return isUnrecorded(current) && (isResync(change) || !isBound(previous) || !isUnrecorded(previous));
 }
 
-function isNewlyOpen(previous: Claim): boolean {
-  return modifyStatusOf(previous) !== undefined || !isWanting(previous);
+function isUnrecorded(claim: Claim): boolean {
+  return needsModification(claim) && modifyStatusOf(claim) === undefined;
 }
