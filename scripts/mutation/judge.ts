@@ -102,13 +102,14 @@ export function jobFor(id: number, path: string, reach: Reach): Job | undefined 
     return dirname(file).endsWith(dirname(path)) ? 1 : 2 + (reach.ranks.get(file) ?? 0);
   };
   const sorted = [...costs].sort(([a, x], [b, y]) => distance(a) - distance(b) || x - y);
-  const isThorough = !isQuick && Math.max(...reach.ranks.values()) > 0;
+  /** Files up to this distance are run whatever they cost. */
+  const nearMost = isQuick ? 0 : Math.max(...reach.ranks.values()) > 0 ? 2 : 1;
   const budgetMs = budgetsMs[reach.care];
   let spent = 0;
   const runs: TestRun[] = [];
   for (const [file, ms] of sorted) {
     spent += ms;
-    if (spent > budgetMs && runs.length > 0 && distance(file) > (isThorough ? 2 : Number(!isQuick))) break;
+    if (spent > budgetMs && runs.length > 0 && distance(file) > nearMost) break;
     runs.push(reload ? { file } : { file, ids: ids.get(file) ?? [] });
   }
   return { id, reload, runs, ms: Math.min(spent, budgetMs) };

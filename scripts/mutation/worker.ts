@@ -66,7 +66,7 @@ function hostOf(state: WorkerGlobalState, traces: Traces): Host {
   };
 }
 
-/** `onCollected` hands over the objects that the runner then fills. `share`: of the time, in which this thread had a processor. */
+/** `onCollected` hands over the objects that the runner then fills. `share` is the part of the time in which this thread had a processor. */
 function resultOf({ files, unhandled }: { files: readonly Task[]; unhandled: boolean }, share: number): FileResult {
   const tests: TestResult[] = [];
   let fileFailed = files.length === 0;

@@ -1,22 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { csiFailure } from '../testing/builders.ts';
+import { csiFailure, finalCodes } from '../testing/builders.ts';
 import { outcomeOfCreation } from './call-outcome.ts';
 
 const open = ['Canceled', 'DeadlineExceeded', 'Unavailable', 'ResourceExhausted', 'Aborted'] as const;
-const final = [
-  'Unknown',
-  'InvalidArgument',
-  'NotFound',
-  'AlreadyExists',
-  'PermissionDenied',
-  'FailedPrecondition',
-  'OutOfRange',
-  'Unimplemented',
-  'Internal',
-  'DataLoss',
-  'Unauthenticated',
-] as const;
 
 it.each([
   { given: 'an error that is no answer of the driver', error: new Error('no'), outcome: 'open' },
@@ -26,7 +13,7 @@ it.each([
     outcome: 'open',
   },
   ...open.map((code) => ({ given: code, error: csiFailure(code), outcome: 'open' })),
-  ...final.map((code) => ({ given: code, error: csiFailure(code), outcome: 'final' })),
+  ...finalCodes.map((code) => ({ given: code, error: csiFailure(code), outcome: 'final' })),
   { given: 'a code that gRPC does not have', error: csiFailure('Code(42)' as 'Internal'), outcome: 'final' },
   {
     given: 'a code with the name of a method of objects',

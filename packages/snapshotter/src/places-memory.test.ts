@@ -19,7 +19,7 @@ it('given a field that the API server drops, then it is written again after ten 
 });
 
 it('given a snapshot that the driver was asked about, then that is known until its content is gone', () => {
-  const memory = createPlacesMemory({ clock: new FakeClock(), metrics: undefined });
+  const memory = createPlacesMemory({ clock: new FakeClock(), metrics: recordingMetrics() });
   memory.noteAsked('a');
   expect([memory.isAsked('a'), memory.isAsked('b')]).toEqual([true, false]);
   memory.forget('a');

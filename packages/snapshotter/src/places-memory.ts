@@ -24,10 +24,9 @@ export function createPlacesMemory({
   metrics,
 }: {
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  /** Undefined: the gate is off, so nothing will be written or dropped. */
-  readonly metrics: Metrics | undefined;
+  readonly metrics: Metrics;
 }): PlacesMemory {
-  const dropped = metrics?.counter({
+  const dropped = metrics.counter({
     name: 'csi_sidecars_snapshot_topology_writes_dropped_total',
     help: '[ALPHA] Total number of writes whose spec.nodeAffinity was dropped by the API server, because the definition of VolumeSnapshotContent lacks the field.',
   });
@@ -38,7 +37,7 @@ export function createPlacesMemory({
     noteDropped: () => {
       const isNew = droppedAtMs === undefined;
       droppedAtMs = clock.monotonicMs();
-      dropped?.inc();
+      dropped.inc();
       return isNew;
     },
     noteKept: () => {

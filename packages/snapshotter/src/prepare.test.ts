@@ -15,7 +15,7 @@ interface Given {
   readonly args?: readonly string[];
   /** By the method of a call, or the plural of a list. */
   readonly failing?: Readonly<Record<string, Error>>;
-  /** Of both services. */
+  /** What the controller and the group controller report. */
   readonly capabilities?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly auditBoard?: AuditBoard;

@@ -14,6 +14,7 @@ import {
   createController,
   type EventRecorder,
   type Loop,
+  noMetrics,
   runTogether,
 } from '@csi-sidecars/runtime';
 import { auditLoop } from './audit/loop.ts';
@@ -63,7 +64,7 @@ export function snapshotterLoops(
   const auditing = auditingOf({ intervalMs: settings.auditIntervalMs, isListed, board: auditBoard });
   const counted = auditing === 'off' ? undefined : countCalls(given);
   const { resyncMs, nodeName, snapshotTopology } = settings;
-  const places = createPlacesMemory({ clock, metrics: snapshotTopology ? metrics : undefined });
+  const places = createPlacesMemory({ clock, metrics: snapshotTopology ? metrics : noMetrics });
   const context = { driver, channel: counted?.channel ?? given, settings, events, places };
   const watched: WatchedOptions = {
     driverName: driver.name,

@@ -189,6 +189,21 @@ export const groupDeletionSecret: Readonly<Record<string, string>> = {
 /** Annotations of the content of a group's member. */
 export const memberOf: Readonly<Record<string, string>> = { [snapshotAnnotations.groupHandle]: 'group-1' };
 
+/** The codes of answers after which the driver does nothing more. */
+export const finalCodes = [
+  'Unknown',
+  'InvalidArgument',
+  'NotFound',
+  'AlreadyExists',
+  'PermissionDenied',
+  'FailedPrecondition',
+  'OutOfRange',
+  'Unimplemented',
+  'Internal',
+  'DataLoss',
+  'Unauthenticated',
+] as const;
+
 export function csiFailure(
   code: Exclude<Code, 'OK'>,
   detail = 'no',

@@ -33,10 +33,11 @@ export function createLister<T extends KubeObject>({ content, mutations, logger 
 
   const byIndex = (index: string, value: string): readonly T[] => {
     const store = content.store();
-    const keys = [...store.keysOf(index, value)];
+    const found = store.keysOf(index, value);
     const written = mutations.byIndex(store, index, value);
     const pending = mutations.pending();
-    return [...keys.flatMap((key) => (pending.has(key) ? [] : [store.objects.get(key)!])), ...written];
+    const stored = [...found].filter((key) => !pending.has(key));
+    return [...stored.map((key) => store.objects.get(key)!), ...written];
   };
 
   const byScan = (namespace: string): readonly T[] => {

@@ -54,9 +54,7 @@ export function createMutationCache<T extends KubeObject>(clock: Clock): Mutatio
   const unindexed = new Set<ObjectKey>();
 
   const remove = (key: ObjectKey): void => {
-    entries.delete(key);
-    unindexed.delete(key);
-    indexed.delete(key);
+    if (entries.delete(key) && !unindexed.delete(key)) indexed.delete(key);
   };
   const pending = (): ReadonlyMap<ObjectKey, Written<T>> => {
     if (entries.size === 0) return entries;

@@ -3,7 +3,7 @@ import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { there } from '@csi-sidecars/test-driver/testing';
 import { volumeSnapshotClasses, volumeSnapshotContents } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aClass, aContent, beingCreated } from '../../testing/builders.ts';
+import { aClass, aContent, beingCreated, finalCodes } from '../../testing/builders.ts';
 import {
   aSnapshotter,
   conflict,
@@ -62,19 +62,7 @@ describe('the driver refuses', () => {
     await s.stop();
   });
 
-  it.each([
-    'Unknown',
-    'InvalidArgument',
-    'NotFound',
-    'AlreadyExists',
-    'PermissionDenied',
-    'FailedPrecondition',
-    'OutOfRange',
-    'Unimplemented',
-    'Internal',
-    'DataLoss',
-    'Unauthenticated',
-  ] as const)(
+  it.each(finalCodes)(
     '[csi-snapshotter#29] given %s, which is final, then the intent is withdrawn before the error is shown',
     async (code) => {
       const s = await attempted((it) => it.failCalls(code));
